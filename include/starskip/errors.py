@@ -71,6 +71,10 @@ class DamagedManifest(StorageError):
     """A manifest whose bytes are not those that were written; the version before may stand in for it."""
 
 
+class DamagedFile(StorageError):
+    """A data file that is gone, or whose bytes are not those that were written; it can be made anew."""
+
+
 class StorageOutage(TransientError, StorageError):
     """A store of artefacts that does not answer, or that answers that it cannot just now."""
 

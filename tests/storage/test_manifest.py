@@ -15,7 +15,7 @@ plain_json = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3),
     max_leaves=8,
 )
-files = st.builds(DataFile, any_text, st.integers(0), st.none() | st.integers(0))
+files = st.builds(DataFile, any_text, st.integers(0), st.none() | st.integers(0), st.none() | any_text)
 parts = st.builds(
     Part, st.lists(files, max_size=3).map(tuple), st.dictionaries(any_text, plain_json, max_size=3)
 )

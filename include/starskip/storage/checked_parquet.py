@@ -1,37 +1,128 @@
-"""Encode rows as a Parquet file of the store: compressed, each page with a checksum."""
+"""Parquet files of the store: compressed, each page with a checksum, and its own name in the footer.
+
+A name is given once (``StagedWrite``), and tells the index, the version and the one content that was ever
+written under it. So a file in the place of another one, of another index or an earlier version, is told from
+it by its footer alone, which any reader reads anyway. A footer has no checksum: its digest stands beside the
+file's name in the manifest (``DataFile.footer``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import xxhash
+
+from starskip.storage.manifest import DataFile
+
+FORM = 1
+"""Rises with each change of what such files hold, so that readers take those of another form for damaged."""
+_KEY = b"starskip.file"
+_MAGIC = (b"PAR1", b"PARE")
+"""What a file begins and ends with; the second is of those whose footer is encrypted."""
+_END_BYTES = 8
+"""Those of the footer's length and of what the file ends with."""
+_TAIL_BYTES = 64 << 10
+"""Bytes of a file's end that are read at once, as pyarrow does; a longer footer takes a second request."""
+
+
+@contextmanager
+def parquet_writer(sink: Any, schema: pa.Schema, name: str, **options: Any) -> Iterator[pq.ParquetWriter]:
+    """Write a file that will be the store's ``name``; ``options`` are those of pyarrow's writer."""
+    # Rows that were read from another file bring its name along.
+    kept = {key: value for key, value in (schema.metadata or {}).items() if key != _KEY}
+    # A changed bit in a page would else be another value, and nobody would know.
+    with pq.ParquetWriter(
+        sink, schema.with_metadata(kept or None), write_page_checksum=True, **options
+    ) as writer:
+        yield writer
+        writer.add_key_value_metadata({_KEY: _told(name)})
 
 
 def checked_parquet(
     rows: pa.Table,
+    name: str,
     *,
     row_group_size: int | None = None,
     use_dictionary: bool | Sequence[str] = True,
     delta_columns: Sequence[str] = (),
+    compression: str = "zstd",
     encryption: Any = None,
 ) -> pa.Buffer:
-    """Return the bytes of a file of ``rows``; ``use_dictionary`` may name the columns that have one.
+    """Return the bytes of the store's file ``name`` of ``rows``.
 
-    ``delta_columns``: those of whole numbers that have none and are kept as differences. ``encryption``:
-    pyarrow's properties of an encrypted file (encryption.data_key).
+    ``use_dictionary`` may name the columns that have one; ``delta_columns``: those of whole numbers that have
+    none and are kept as differences. ``encryption``: pyarrow's properties of an encrypted file
+    (encryption.data_key).
     """
     sink = pa.BufferOutputStream()
-    pq.write_table(
-        rows,
+    with parquet_writer(
         sink,
-        compression="zstd",
-        row_group_size=row_group_size,
+        rows.schema,
+        name,
+        compression=compression,
         use_dictionary=use_dictionary if isinstance(use_dictionary, bool) else [*use_dictionary],
         column_encoding=dict.fromkeys(delta_columns, "DELTA_BINARY_PACKED") or None,
-        # A changed bit in a page would else be another value, and nobody would know.
-        write_page_checksum=True,
         encryption_properties=encryption,
-    )
+    ) as writer:
+        writer.write_table(rows, row_group_size=row_group_size)
     return sink.getvalue()
+
+
+def opened_parquet(opened: Any, file: DataFile, *, decryption: Any = None) -> pq.ParquetFile:
+    """Open a file of the store to read its pages by their checksums.
+
+    Raises what pyarrow does for a file that cannot be read, and ArrowInvalid for one with another footer than
+    was written, one that was written as another one, or has not as many rows.
+    """
+    parquet = pq.ParquetFile(
+        opened,
+        metadata=None if file.footer is None else _checked_footer(opened, file, decryption),
+        page_checksum_verification=True,
+        decryption_properties=decryption,
+    )
+    require_own(parquet.metadata, file.name)
+    if file.rows is not None and parquet.metadata.num_rows != file.rows:
+        raise pa.ArrowInvalid(f"{file.name}: has {parquet.metadata.num_rows} rows, not {file.rows}")
+    return parquet
+
+
+def footer_digest(content: bytes) -> str | None:
+    """Return the digest of a Parquet file's footer, as it is stored; None of what is no Parquet file."""
+    if not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
+        return None
+    return _digest(content[-_footer_bytes(content) :])
+
+
+def require_own(footer: pq.FileMetaData, name: str) -> None:
+    """Raise ArrowInvalid for the footer of a file that was not written as the store's ``name``."""
+    if (footer.metadata or {}).get(_KEY) != _told(name):
+        raise pa.ArrowInvalid(f"{name}: was written as another file")
+
+
+def _checked_footer(opened: Any, file: DataFile, decryption: Any) -> pq.FileMetaData:
+    """Read a footer once: pyarrow parses the bytes that were compared, and reads none of its own."""
+    tail = opened.read_at(min(_TAIL_BYTES, file.size_bytes), max(file.size_bytes - _TAIL_BYTES, 0))
+    wanted = _footer_bytes(tail)
+    if len(tail) < wanted <= file.size_bytes:
+        tail = opened.read_at(wanted - len(tail), file.size_bytes - wanted) + tail
+    footer = tail[-wanted:]
+    if _digest(footer) != file.footer:
+        raise pa.ArrowInvalid(f"{file.name}: its footer is not the one that was written")
+    return pq.ParquetFile(pa.BufferReader(footer), decryption_properties=decryption).metadata
+
+
+def _footer_bytes(tail: bytes) -> int:
+    """Return how long the footer at the end of ``tail`` is, with all that follows it."""
+    return int.from_bytes(tail[-_END_BYTES:-4], "little") + _END_BYTES
+
+
+def _digest(footer: bytes) -> str:
+    return xxhash.xxh3_128_hexdigest(footer)
+
+
+def _told(name: str) -> bytes:
+    return f"{FORM} {name}".encode()

@@ -21,6 +21,7 @@ COMMIT_MESSAGES = pa.schema(
         ("name", pa.string()),
         ("size_bytes", pa.int64()),
         ("rows", pa.int64()),
+        ("footer", pa.string()),
         ("note", pa.string()),
     ]
 )
@@ -67,8 +68,15 @@ def write_tables(aside: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Itera
 def commit_messages(artefact: str, table: str, files: Iterable[DataFile]) -> pa.RecordBatch:
     """Return one row a file."""
     rows = [
-        {"artefact": artefact, "table": table, "name": f.name, "size_bytes": f.size_bytes, "rows": f.rows}
-        for f in files
+        {
+            "artefact": artefact,
+            "table": table,
+            "name": file.name,
+            "size_bytes": file.size_bytes,
+            "rows": file.rows,
+            "footer": file.footer,
+        }
+        for file in files
     ]
     return pa.RecordBatch.from_pylist(rows, schema=COMMIT_MESSAGES)
 
@@ -85,7 +93,8 @@ def parts_of(gathered: pa.Table, artefact: str) -> dict[str, Part]:
     files: dict[str, list[DataFile]] = {}
     for row in gathered.to_pylist():
         if row["artefact"] == artefact and row["name"] is not None:
-            files.setdefault(row["table"], []).append(DataFile(row["name"], row["size_bytes"], row["rows"]))
+            file = DataFile(row["name"], row["size_bytes"], row["rows"], row["footer"])
+            files.setdefault(row["table"], []).append(file)
     return {table: Part(tuple(sorted(of, key=lambda f: f.name)), {}) for table, of in files.items()}
 
 

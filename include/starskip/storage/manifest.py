@@ -16,11 +16,15 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file by its name in the store; ``rows`` is None for one that is not a table (a report page)."""
+    """A data file by its name in the store; ``rows`` is None for one that is not a table (a report page).
+
+    ``footer``: the digest of a Parquet file's footer (``checked_parquet``), None of other files.
+    """
 
     name: str
     size_bytes: int
     rows: int | None
+    footer: str | None = None
 
     @property
     def file_name(self) -> str:
@@ -34,6 +38,11 @@ class Part:
 
     files: tuple[DataFile, ...]
     properties: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_name(self) -> dict[str, DataFile]:
+        """Return the files by their names in the store."""
+        return {file.name: file for file in self.files}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +65,7 @@ def manifest_bytes(manifest: Manifest) -> bytes:
         raise ValueError("created_at of a manifest needs a time zone")
     parts = {
         table: {
-            "files": [[file.name, file.size_bytes, file.rows] for file in part.files],
+            "files": [[file.name, file.size_bytes, file.rows, file.footer] for file in part.files],
             "properties": dict(part.properties),
         }
         for table, part in manifest.parts.items()

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from starskip.errors import StorageError, printable
+from starskip.storage.checked_parquet import require_own
 from starskip.storage.column_check import require_columns
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.storage import Storage
@@ -104,10 +105,11 @@ def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBat
 
 def _physical_columns(fragment: pads.Fragment, name: str) -> list[str]:
     try:
+        require_own(fragment.metadata, name)
         return list(fragment.physical_schema.names)
     except FileNotFoundError as error:
         raise _missing(name) from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise StorageError(f"{name}: is damaged; run the step that wrote it again", location=name) from error
 
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from starskip.errors import StorageError
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, footer_digest
 from starskip.storage.column_check import fitted
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import PutVerdict, Storage
@@ -46,7 +46,7 @@ class StagedWrite:
         rows: pa.Table | Iterable[pa.RecordBatch],
         *,
         bytes_per_file: int = BYTES_PER_FILE,
-        encode: Encode | None = None,
+        encode: Encode = checked_parquet,
     ) -> tuple[DataFile, ...]:
         """Write the rows of one table as Parquet and return the files, none if there are no rows.
 
@@ -74,10 +74,9 @@ class StagedWrite:
         """Write one file under a name of ``new_name``, and return it."""
         return self._put(name, content, None)
 
-    def _write_parquet(self, table: str, rows: pa.Table, encode: Encode | None) -> DataFile:
+    def _write_parquet(self, table: str, rows: pa.Table, encode: Encode) -> DataFile:
         name, fitting = f"{self._table_folder(table)}/{uuid4().hex}.parquet", self._fitted(rows, table)
-        content = checked_parquet(fitting) if encode is None else encode(fitting, name)
-        return self._put(name, content.to_pybytes(), rows.num_rows)
+        return self._put(name, encode(fitting, name).to_pybytes(), rows.num_rows)
 
     def _fitted(self, rows: pa.Table, table: str) -> pa.Table:
         return fitted(rows, self._required_schema(), artefact=self.artefact, location=f"table {table}")
@@ -99,7 +98,7 @@ class StagedWrite:
         # A client that repeats a request whose answer was lost meets the object that it has itself stored.
         if verdict is PutVerdict.ALREADY_EXISTS and self.storage.read(name) != content:
             raise StorageError(f"{name}: a file that must be new is already there", location=name)
-        return DataFile(name, len(content), rows)
+        return DataFile(name, len(content), rows, footer_digest(content))
 
 
 def file_safe(text: str) -> str:

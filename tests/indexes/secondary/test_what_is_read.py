@@ -91,8 +91,8 @@ def test_null_is_a_block_of_its_own_and_older_runs_have_it_in_the_last(
     counts = {}
     sound = run_files._encoded
 
-    def of_older_versions(rows: pa.Table, starts: Any) -> bytes:
-        return sound(rows, starts[:-1] if "key" in rows.column_names else starts)
+    def of_older_versions(rows: pa.Table, starts: Any, name: str) -> bytes:
+        return sound(rows, starts[:-1] if "key" in rows.column_names else starts, name)
 
     for name, encoded in (("new", sound), ("old", of_older_versions)):
         monkeypatch.setattr(run_files, "_encoded", encoded)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from flipped_footers import flipped_footers
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.errors import CapExceeded
+from starskip.errors import CapExceeded, StorageError
 from starskip.indexes.star_tree.build import dimension_values, document_files
 from starskip.indexes.star_tree.build.document_files import (
     DocumentSchema,
@@ -22,6 +24,7 @@ from starskip.indexes.star_tree.build.document_files import (
 from starskip.indexes.star_tree.documents import Documents, aggregated, sorted_runs
 from starskip.indexes.star_tree.measure import COUNT_ROWS, Measure, MeasureKind
 from starskip.indexes.star_tree.measures.initial_measure import initial_measure
+from starskip.indexes.star_tree.serving.document_reader import DocumentReader
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import DataFile
@@ -117,3 +120,20 @@ def test_a_dimension_with_too_many_values_is_named(trees: Any, monkeypatch: pyte
     for values in (list(range(11)) * 2, [*range(6), *range(100, 105)]):
         with pytest.raises(CapExceeded, match="column k has more than 10 distinct values: leave it out"):
             trees.build_of({"k": values}, trees.config("k", "COUNT__*"), files=2)
+
+
+def test_each_changed_bit_of_a_footer_is_told(trees: Any) -> None:
+    aside = ArtefactStore(trees.MemoryStorage()).staged_write(ARTEFACT, CURRENT)
+    whole = documents([(a, b) for a in range(9) for b in range(9)])
+    file = write_documents(aside, "t", "x.parquet", SCHEMA, whole)
+    for flipped in flipped_footers(aside.storage.objects[file.name]):
+        aside.storage.objects[file.name] = flipped
+        reader = DocumentReader(aside.storage, SCHEMA, [(file, 81)])
+        for read in (
+            partial(read_documents, aside.storage, SCHEMA, file),
+            partial(read_documents, aside.storage, SCHEMA, file, codes=(2, 3)),
+            partial(reader.codes, np.arange(81), "a"),
+        ):
+            with pytest.raises(StorageError) as raised:
+                read()
+            assert str(raised.value) == f"{file.name}: is gone or damaged; build the tree again"

@@ -258,22 +258,26 @@ def test_several_threads_may_ask_one_tree(trees: Any) -> None:
 KINDS = ("base", "star", "nodes", "dictionary", "sources")
 
 
-def small(trees: Any) -> tuple[dict[str, bytes], ArtefactStore]:
+def small(trees: Any, m: int = 1) -> tuple[dict[str, bytes], ArtefactStore]:
     storage = trees.MemoryStorage()
     store = ArtefactStore(storage)
-    rows = {"a": list("xyzxyzx"), "b": [1, 2, 3, 4, 5, 6, 7], "m": [1] * 7}
+    rows = {"a": list("xyzxyzx"), "b": [1, 2, 3, 4, 5, 6, 7], "m": [m] * 7}
     trees.build_of(rows, trees.config("a b", "SUM__m COUNT__*", 1), store=store)
     return storage.objects, store
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("damage", ["gone", "cut"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "another's"])
 def test_a_damaged_file_of_a_tree_is_named(trees: Any, kind: str, damage: str) -> None:
     objects, store = small(trees)
     name = next(name for name in objects if name.endswith(f"{kind}.parquet"))
     whole = objects.pop(name)
     if damage == "cut":
         objects[name] = whole[:-10]
+    if damage == "another's":
+        # Of a tree of as many documents, with other sums.
+        others, _ = small(trees, m=2)
+        objects[name] = next(of for each, of in others.items() if each.endswith(f"{kind}.parquet"))
     with pytest.raises(StorageError, match=f"{kind}.parquet: is gone or damaged"):
         trees.documents_of(open_trees(store).trees[0])
         trees.nodes_of(open_trees(store).trees[0])

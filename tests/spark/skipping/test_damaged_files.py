@@ -20,8 +20,10 @@ from starskip.indexes.skipping.metadata.collect_order import CollectOrder
 from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.indexes.skipping.metadata.table_files import DamagedFiles
+from starskip.indexes.skipping.metadata.table_metadata import COLUMNS
 from starskip.spark import skipping
 from starskip.spark.skipping.collect_tasks import reading_failures
+from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation
 
 pytestmark = pytest.mark.spark
@@ -187,6 +189,29 @@ def test_a_file_of_other_types_is_an_error(
     assert not isinstance(raised.value, DamagedFiles)
     assert raised.value.source == f"file:{folder}/{ODD}.parquet"
     assert open_metadata(str(folder / "_starskip")) is None
+
+
+def test_an_index_in_the_place_of_another_costs_what_it_left_alone_and_not_the_query(
+    skipping_on: SparkSession, table_of: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Files of alike columns a and b, whose indexes have as many rows and bytes."""
+    frame = skipping_on.range(0, 40, 1, 4).selectExpr("id", "id AS a", "39 - id AS b")
+    path = table_of(frame, "valuelist:a", "valuelist:b", "bloom:a", "bloom:b")
+    place = Path(path, "_starskip")
+    for kind in ("valuelist", "bloom"):
+        (a,), (b,) = (list(place.rglob(f"t-{kind}-{column}-*/*.parquet")) for column in "ab")
+        shutil.copy(b, a)
+    metadata_changed()
+    COLUMNS.clear()
+    assert [row.id for row in skipping_on.read.parquet(path).where("a = 3").collect()] == [3]
+    (stats,) = skipping.last_query_stats(skipping_on)
+    assert stats["files_read"] == 4
+    assert any("is gone or damaged; refresh" in each for each in stats["not_skipped_because"])
+    assert skipping.refresh(skipping_on, path).collected_files == 4
+    told = [each for each in caplog.messages if "what it held was collected anew" in each]
+    assert len(told) == 2
+    assert [row.id for row in skipping_on.read.parquet(path).where("a = 3").collect()] == [3]
+    assert skipping.last_query_stats(skipping_on)[0]["files_read"] == 1
 
 
 TOLD = """An error occurred while calling o1.getResult.

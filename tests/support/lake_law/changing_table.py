@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any, ClassVar
 
+import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
@@ -31,7 +31,6 @@ _COLUMNS = (
     "id bigint, u string, v int, p string, "
     "n struct<s: string, x: int, `in ner`: struct<s: string, `x y`: int>>"
 )
-_LIMITED = re.compile(r"(?:var)?char\((\d+)\)")
 LONG = "é" * 33
 """Begins texts of which the logs of both formats have bounds that are cut."""
 PARTITIONS = ("a b", "é/x", "c=1%")
@@ -66,14 +65,16 @@ class ChangingTable:
         """Return a query of new rows in the order of the table's columns, in one file."""
         start, self.next_id = self.next_id, self.next_id + count
         salt = self.random.randrange(1000)
-        told = self.spark.sql(f"DESCRIBE {self.name}").collect()
-        # Also of what the columns are within structs, whose texts are short.
-        limited = {row[0]: _LIMITED.fullmatch(row[1]) is not None for row in told}
+        limited = self.limited()
         values = ", ".join(
-            f"{self._value(each, salt, is_short=limited.get(each.name, False))} AS {quoted(each.name)}"
+            f"{self._value(each, salt, is_short=each.name in limited)} AS {quoted(each.name)}"
             for each in self.columns()
         )
         return f"SELECT {values} FROM range({start}, {start + count}, 1, 1)"
+
+    def limited(self) -> set[str]:
+        """Return the columns whose texts are short; those of fields of structs always are."""
+        return set()
 
     def _value(self, column: StructField, salt: int, above: str = "", *, is_short: bool = True) -> str:
         name, kind = f"{above}{column.name}", column.dataType
@@ -221,6 +222,11 @@ class DeltaTable(ChangingTable):
     """With column mapping; deletion vectors in two of three tables."""
 
     kinds: ClassVar[tuple[str, ...]] = (*_KINDS, "char(5)", "varchar(4)", "struct<c: char(4), s: varchar(4)>")
+
+    def limited(self) -> set[str]:
+        """Return the columns of CHAR and VARCHAR."""
+        fields = deltalake.DeltaTable(self.path).schema().fields
+        return {each.name for each in fields if "__CHAR_VARCHAR_TYPE_STRING" in each.metadata}
 
     def append_unpadded(self) -> None:
         """Write texts as they are, where a table by SQL fills those of CHAR with spaces."""

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from starskip.indexes.secondary.build_run import BLOCK_ROWS
@@ -27,6 +26,7 @@ from starskip.indexes.secondary.fences import fences_of
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import valid_mask
+from starskip.storage.checked_parquet import parquet_writer
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
@@ -54,13 +54,9 @@ def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tupl
         return ()
     starts = block_starts(index, rows)
     blocks = blocks_of(index, rows, starts)
-    of_rows = _encoded(rows, starts)
-    of_blocks = _encoded(blocks, np.arange(0, blocks.num_rows, BITMAPS_TOGETHER))
     group = index.specification
-    return (
-        replace(aside.write_file(group, ROWS, of_rows), rows=rows.num_rows),
-        replace(aside.write_file(group, BLOCKS, of_blocks), rows=blocks.num_rows),
-    )
+    of_bitmaps = np.arange(0, blocks.num_rows, BITMAPS_TOGETHER)
+    return _put(aside, group, ROWS, rows, starts), _put(aside, group, BLOCKS, blocks, of_bitmaps)
 
 
 def block_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
@@ -188,9 +184,14 @@ def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
     return (min(int(each.min()) for each in held), max(int(each.max()) for each in held)) if held else None
 
 
-def _encoded(rows: pa.Table, starts: Starts) -> bytes:
-    """Return rows as a Parquet file with a row group from each start to the next."""
-    return _written(rows, starts, _compression(rows, starts))[0]
+def _put(aside: StagedWrite, group: str, file_name: str, rows: pa.Table, starts: Starts) -> DataFile:
+    name = aside.new_name(group, file_name)
+    return replace(aside.write_named(name, _encoded(rows, starts, name)), rows=rows.num_rows)
+
+
+def _encoded(rows: pa.Table, starts: Starts, name: str) -> bytes:
+    """Return rows as the store's file ``name`` with a row group from each start to the next."""
+    return _written(rows, starts, _compression(rows, starts), name)[0]
 
 
 def _compression(rows: pa.Table, starts: Starts) -> str | dict[str, str]:
@@ -208,21 +209,22 @@ def _compression(rows: pa.Table, starts: Starts) -> str | dict[str, str]:
     }
 
 
-def _written(rows: pa.Table, starts: Starts, compression: str | dict[str, str]) -> tuple[bytes, Any]:
-    """Return a Parquet file and its footer."""
+def _written(
+    rows: pa.Table, starts: Starts, compression: str | dict[str, str], name: str = ""
+) -> tuple[bytes, Any]:
+    """Return a Parquet file and its footer; ``name``: of the file in the store, unless it is a sample."""
     sink = pa.BufferOutputStream()
     footers: list[Any] = []
-    writer = pq.ParquetWriter(
+    with parquet_writer(
         sink,
         rows.schema,
+        name,
         compression=compression,
         use_dictionary=False,
         column_encoding={"entries": "DELTA_BINARY_PACKED", **_addresses(rows)},
-        write_page_checksum=True,
         write_statistics=False,
         metadata_collector=footers,
-    )
-    with writer:
+    ) as writer:
         for start, end in pairwise([*starts.tolist(), rows.num_rows]):
             writer.write_table(rows.slice(start, end - start), row_group_size=max(end - start, 1))
     return bytes(sink.getvalue().to_pybytes()), footers[0]

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from starskip.errors import StorageError
@@ -22,6 +21,7 @@ from starskip.indexes.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.indexes.skipping.metadata.column_cache import ColumnCache
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions
+from starskip.storage.checked_parquet import opened_parquet
 from starskip.storage.files.bytes_read import add_bytes_read
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
@@ -74,11 +74,9 @@ class RunReader:
     def _parquet(self, file: DataFile) -> Any:
         try:
             opened = self.storage.arrow_filesystem().open_input_file(file.name)
-            parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+            parquet = opened_parquet(opened, file)
         except _DAMAGE as error:
             raise _damaged(file) from error
-        if parquet.metadata.num_rows != file.rows:
-            raise _damaged(file)
         add_bytes_read(parquet.metadata.serialized_size)
         return parquet
 

@@ -12,7 +12,6 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +32,7 @@ from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
@@ -46,6 +45,7 @@ _MESSAGES = pa.schema(
         ("name", pa.string()),
         ("size_bytes", pa.int64()),
         ("rows", pa.int64()),
+        ("footer", pa.string()),
     ]
 )
 _FILES_PER_TASK = 50_000
@@ -75,19 +75,16 @@ class TaskFiles:
     """The files of an order, stored as one Parquet file with a row group for each task."""
 
     aside: StagedWrite
-    name: str
+    file: DataFile
     rows_per_task: int
     tasks: int
     key: DataKey | None
 
     def of_task(self, task: int) -> pa.Table:
         """Return path, encoded path, size_bytes, modified_ms and trusted of a task's files."""
-        decryption = None if self.key is None else self.key.decryption(self.name)
-        with self.aside.storage.arrow_filesystem().open_input_file(self.name) as opened:
-            listing = pq.ParquetFile(
-                opened, page_checksum_verification=True, decryption_properties=decryption
-            )
-            return listing.read_row_group(task)
+        decryption = None if self.key is None else self.key.decryption(self.file.name)
+        with self.aside.storage.arrow_filesystem().open_input_file(self.file.name) as opened:
+            return opened_parquet(opened, self.file, decryption=decryption).read_row_group(task)
 
     def start(self, task: int) -> int:
         """Return the position in the order of a task's first file."""
@@ -116,11 +113,11 @@ def run_tasks(
     table = order.files.append_column("encoded", encoded_paths)
     name, key = aside.new_name("listing", "listing.parquet"), order.listing_key
     encryption = None if key is None else key.encryption(name)
-    content = checked_parquet(table, row_group_size=rows_per_task, encryption=encryption)
-    aside.write_named(name, content.to_pybytes())
+    content = checked_parquet(table, name, row_group_size=rows_per_task, encryption=encryption)
+    listing = aside.write_named(name, content.to_pybytes())
     try:
         with reading_failures(order, encoded_paths):
-            files = TaskFiles(aside, name, rows_per_task, -(-count // rows_per_task), key)
+            files = TaskFiles(aside, listing, rows_per_task, -(-count // rows_per_task), key)
             messages = frame_of(files).toArrow()
     finally:
         aside.storage.delete(name)
@@ -189,6 +186,7 @@ def written(
             "name": message.file.name,
             "size_bytes": message.file.size_bytes,
             "rows": message.file.rows,
+            "footer": message.file.footer,
         }
         yield pa.RecordBatch.from_pylist([row], schema=_MESSAGES)
 
@@ -228,5 +226,5 @@ def _finished(index: SkippingIndex, aggregates: pa.Table, files: pa.Table) -> pa
 
 
 def _message_of(row: Mapping[str, Any]) -> CommitMessage:
-    file = DataFile(row["name"], row["size_bytes"], row["rows"])
+    file = DataFile(row["name"], row["size_bytes"], row["rows"], row["footer"])
     return CommitMessage(row["segment"], row["group"], row["position"], file)

@@ -179,7 +179,7 @@ def test_trees_of_other_tables_stay(table: Any) -> None:
 
 
 @pytest.mark.parametrize("growth", [False, True])
-@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "zeros"])
+@pytest.mark.parametrize("damage", ["gone", "cut", "changed", "zeros", "another's"])
 @pytest.mark.parametrize(
     "name", ["base.parquet", "star.parquet", "nodes.parquet", "dictionary.parquet", "sources.parquet"]
 )
@@ -191,6 +191,7 @@ def test_a_tree_with_a_damaged_file_is_built_anew(table: Any, name: str, damage:
         "cut": whole[:-9],
         "changed": whole[:20] + b"\xff" * 8 + whole[28:],
         "zeros": bytes(len(whole)),
+        "another's": whole.replace(hurt.encode(), hurt.replace("-", "+").encode()),
     }
     table.objects.pop(hurt)
     table.objects.update({hurt: damaged[damage]} if damage != "gone" else {})

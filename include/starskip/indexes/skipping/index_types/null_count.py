@@ -50,6 +50,7 @@ class NullClause(Clause):
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
-        nulls = metadata.column(self.index, self.nulls)
-        found = pc.greater(nulls, 0) if self.of_null else pc.less(nulls, metadata.column(self.index, "rows"))
+        # Columns that no segment has are of no type.
+        nulls, rows = (metadata.column(self.index, name).cast(pa.int64()) for name in (self.nulls, "rows"))
+        found = pc.greater(nulls, 0) if self.of_null else pc.less(nulls, rows)
         return mask_of(pc.fill_null(found, True))

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from starskip.errors import StorageError
+from starskip.errors import DamagedFile
 from starskip.indexes.skipping.metadata.wide_columns import concatenated
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
@@ -40,7 +40,7 @@ DataKeys = Mapping[str, DataKey]
 """Data keys of encrypted files, by their names in the store."""
 _NO_KEYS: DataKeys = MappingProxyType({})
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""Exceptions of reading a Parquet file with a damaged footer, which has no checksum."""
+"""Exceptions of reading a Parquet file that is gone or damaged."""
 
 
 def write_rows(
@@ -57,17 +57,10 @@ def write_files(aside: StagedWrite, rows: pa.Table, key: DataKey | None = None) 
     """
     if not rows.num_rows:
         return ()
-    sink = pa.BufferOutputStream()
     name = aside.new_name("files", "files.parquet")
-    pq.write_table(
-        rows,
-        sink,
-        compression="lz4",
-        use_dictionary=False,
-        write_page_checksum=True,
-        encryption_properties=None if key is None else key.encryption(name),
-    )
-    written = aside.write_named(name, sink.getvalue().to_pybytes())
+    encryption = None if key is None else key.encryption(name)
+    content = checked_parquet(rows, name, compression="lz4", use_dictionary=False, encryption=encryption)
+    written = aside.write_named(name, content.to_pybytes())
     return (replace(written, rows=rows.num_rows),)
 
 
@@ -85,8 +78,7 @@ def read_schema(storage: Storage, file: DataFile, keys: DataKeys = _NO_KEYS) -> 
     """Read the schema of a file; raises as ``read_columns`` does."""
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            key = keys.get(file.name)
-            return pq.read_schema(opened, decryption_properties=key and key.decryption(file.name))
+            return _opened(opened, file, keys.get(file.name)).schema_arrow
     except _DAMAGE as error:
         raise _damaged(file) from error
 
@@ -101,28 +93,28 @@ def _encoded(key: DataKey | None, rows: pa.Table, name: str) -> pa.Buffer:
     """Encode a file; bounds are read three times as fast as differences than by a dictionary."""
     fields, encryption = rows.schema, None if key is None else key.encryption(name)
     if any(pa.types.is_nested(field.type) for field in fields):
-        return checked_parquet(rows, encryption=encryption)
+        return checked_parquet(rows, name, encryption=encryption)
     whole = [field.name for field in fields if any(is_of(field.type) for is_of in _WHOLE)]
     others = [field.name for field in fields if field.name not in whole]
-    return checked_parquet(rows, use_dictionary=others, delta_columns=whole, encryption=encryption)
+    return checked_parquet(rows, name, use_dictionary=others, delta_columns=whole, encryption=encryption)
 
 
 def _read(storage: Storage, file: DataFile, names: Sequence[str], key: DataKey | None) -> pa.Table:
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            parquet = pq.ParquetFile(
-                opened,
-                page_checksum_verification=True,
-                decryption_properties=None if key is None else key.decryption(file.name),
-            )
-            found = parquet.read(columns=[*names]).select([*names])
+            found = _opened(opened, file, key).read(columns=[*names]).select([*names])
     except _DAMAGE as error:
         raise _damaged(file) from error
-    # A footer has no checksum: compare its row count with the published one.
+    # The header of a page has no checksum: compare the rows that there are with those that were published.
     if found.num_rows != file.rows:
         raise _damaged(file)
     return found
 
 
-def _damaged(file: DataFile) -> StorageError:
-    return StorageError(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)
+def _opened(opened: Any, file: DataFile, key: DataKey | None) -> Any:
+    decryption = None if key is None else key.decryption(file.name)
+    return opened_parquet(opened, file, decryption=decryption)
+
+
+def _damaged(file: DataFile) -> DamagedFile:
+    return DamagedFile(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)

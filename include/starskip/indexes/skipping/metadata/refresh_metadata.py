@@ -17,6 +17,7 @@ from starskip.errors import ConfigError, printable
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
 from starskip.indexes.skipping.metadata.commit_refresh import Commit, PlanOvertaken, commit_refresh
+from starskip.indexes.skipping.metadata.damaged_groups import DamagedGroups, damaged_groups
 from starskip.indexes.skipping.metadata.encryption import Encryption
 from starskip.indexes.skipping.metadata.match_paths import match_paths
 from starskip.indexes.skipping.metadata.metadata_files import joined
@@ -122,7 +123,8 @@ def refresh_metadata(
     later versions of them could not be distinguished. ``unnamed``: further groups of columns to be collected
     of each file, which are no indexes of their own. ``encryption``: the keys; what is locked without them is
     left as it is, with a warning. A damaged file is left out with a warning, unless all
-    files are damaged. Raises StarskipError; the former metadata stays then.
+    files are damaged. Files of the metadata itself that are gone, damaged or another's are collected anew,
+    with a warning. Raises StarskipError; the former metadata stays then.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -184,6 +186,12 @@ def _attempt(
     if metadata is not None and _is_all_locked(metadata, indexes, failed):
         _warn_locked(metadata, names)
         return _unchanged(storage.place, metadata)
+    unsound = DamagedGroups()
+    if metadata is not None and not in_full:
+        unsound = damaged_groups(metadata, [each.specification for each in (*indexes, *unnamed)])
+        in_full = unsound.is_listing
+        if unsound.groups and not in_full:
+            metadata = unsound.left_out_of(metadata)
     behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
     listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
     wait_ms = _until_settled_ms(listing)
@@ -217,6 +225,8 @@ def _attempt(
             keyring=place.encryption.keyring,
         ).version
     _warn(damaged)
+    for each in unsound.reasons[:_DAMAGED_TOLD]:
+        log.warning("%s; what it held was collected anew", each)
     _warn_locked(metadata, names)
     return Refreshed(
         storage.place,
@@ -224,8 +234,8 @@ def _attempt(
         len(listing.paths),
         int(np.count_nonzero(chosen)),
         plan.unchanged_files,
-        # The plan counts the files that it left out as gone.
-        max(plan.gone_files - _known_files(damaged, metadata), 0),
+        # The plan counts the files that it left out as gone; one in full counts none.
+        plan.gone_files and max(plan.gone_files - _known_files(damaged, metadata), 0),
         len(changed),
         plan.in_full,
         tuple(index.specification for index in indexes),

@@ -18,9 +18,9 @@ class _CheckFile:
 
     storage: Storage
 
-    def __call__(self, item: tuple[str, int | None]) -> bool:
-        name, rows = item
-        return is_damaged(self.storage, name, rows)
+    def __call__(self, item: tuple[DataFile, int | None]) -> bool:
+        file, rows = item
+        return is_damaged(self.storage, file, rows)
 
 
 def damaged_files(run_tasks: RunTasks, storage: Storage, folder: str, part: Part) -> Sequence[DataFile]:
@@ -31,7 +31,7 @@ def damaged_files(run_tasks: RunTasks, storage: Storage, folder: str, part: Part
     stored = {found.name: found.size_bytes for found in storage.objects_below(folder)}
     whole = [file for file in part.files if stored.get(file.name) == file.size_bytes]
     rows = _rows(part)
-    items = [(file.name, rows.get(file.name, file.rows)) for file in whole]
+    items = [(file, rows.get(file.name, file.rows)) for file in whole]
     verdicts = run_tasks("checking the tree's files", items, _CheckFile(storage))
     sound = {file.name for file, is_bad in zip(whole, verdicts, strict=True) if not is_bad}
     return [file for file in part.files if file.name not in sound]

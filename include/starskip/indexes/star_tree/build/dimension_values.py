@@ -70,7 +70,7 @@ class TogetherValues:
 
     def _found(self, dimension: str) -> Iterator[pa.Array]:
         for file in self.pieces:
-            yield one_array(read_rows(self.aside.storage, file.name, [dimension]).column(0)).flatten()
+            yield one_array(read_rows(self.aside.storage, file, [dimension]).column(0)).flatten()
         for name, file in self.former:
             if name == dimension:
                 yield read_dictionary(self.aside.storage, file, dimension).values
@@ -78,7 +78,7 @@ class TogetherValues:
 
 def read_dictionary(storage: Storage, file: DataFile, name: str) -> Dimension:
     """Return a stored dictionary."""
-    column = read_rows(storage, file.name, ["value"], rows=file.rows).column(0)
+    column = read_rows(storage, file, ["value"], rows=file.rows).column(0)
     return Dimension(name, one_array(column))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.errors import CapExceeded
 from starskip.indexes.star_tree.build.tree_files import naming_damage
@@ -15,7 +15,7 @@ from starskip.indexes.star_tree.documents import Documents
 from starskip.indexes.star_tree.measure import Measure
 from starskip.indexes.star_tree.measures.arrow_buffers import one_array
 from starskip.indexes.star_tree.measures.initial_measure import stored_measure
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -84,13 +84,14 @@ def write_documents(
     aside: StagedWrite, table: str, name: str, schema: DocumentSchema, documents: Documents
 ) -> DataFile:
     """Write documents as one file of the store and return it."""
-    written = parquet_bytes(schema.table(documents), schema.code_columns)
-    return aside.write_file(table, name, written.to_pybytes())
+    in_store = aside.new_name(table, name)
+    written = parquet_bytes(schema.table(documents), schema.code_columns, in_store)
+    return aside.write_named(in_store, written.to_pybytes())
 
 
-def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str]) -> pa.Buffer:
-    """Return a file of documents; estimates of sizes weigh such files (recommend.document_bytes)."""
-    return checked_parquet(rows, row_group_size=DOCUMENTS_PER_ROW_GROUP, use_dictionary=with_dictionary)
+def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str], name: str = "") -> pa.Buffer:
+    """Return the store's file ``name`` of documents; estimates of sizes weigh such files (document_bytes)."""
+    return checked_parquet(rows, name, row_group_size=DOCUMENTS_PER_ROW_GROUP, use_dictionary=with_dictionary)
 
 
 def write_sorted(
@@ -116,7 +117,7 @@ def read_documents(
     The file is sorted by that dimension, or one in front of it is the same everywhere.
     """
     with naming_damage(file.name), storage.arrow_filesystem().open_input_file(file.name) as opened:
-        parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+        parquet = opened_parquet(opened, file)
         if codes is None:
             return schema.documents(parquet.read())
         groups = _row_groups(parquet, schema.code_columns[depth], codes)
@@ -125,7 +126,7 @@ def read_documents(
     return read.take(np.arange(low, high))
 
 
-def _row_groups(parquet: pq.ParquetFile, column: str, codes: tuple[int, int]) -> list[int]:
+def _row_groups(parquet: Any, column: str, codes: tuple[int, int]) -> list[int]:
     position = parquet.schema_arrow.names.index(column)
     found = []
     for group in range(parquet.num_row_groups):

@@ -163,7 +163,7 @@ class _Work:
         if bad := damaged_files(self.run_tasks, self.store.storage, folder, before.part):
             return None, f"{_shown([file.file_name for file in bad])} of the tree gone or damaged"
         recorded = settled_files(before.recorded, changes.unchanged, observed_at_ns=self.observed_at_ns)
-        former = FormerTrees(trees, recorded, {file.name: file for file in before.part.files})
+        former = FormerTrees(trees, recorded, before.part.by_name)
         return former, f"{_files(changes.added)} new" if changes.added else ""
 
     def changes(self, before: PublishedPart, recorded: Sequence[RecordedFile]) -> SourceChanges:

@@ -14,7 +14,7 @@ from starskip.indexes.star_tree.build.stored_sources import SOURCES_FILE, read_o
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
-from starskip.storage.manifest import Part
+from starskip.storage.manifest import DataFile, Part
 from starskip.storage.snapshot import Snapshot
 
 
@@ -45,7 +45,7 @@ def published_part(store: ArtefactStore, table: str) -> PublishedPart | None:
     trees, recorded = _readable(part), None
     if trees is not None:
         try:
-            recorded = read_recorded(store.storage, trees.sources_file)
+            recorded = read_recorded(store.storage, part.by_name[trees.sources_file])
         except TransientError:
             raise
         except StorageError:
@@ -122,7 +122,8 @@ def _kept_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
     orders: dict[str, TreeOrder | None] = {}
     for found in sorted(lists, key=lambda each: each.modified_ns):
         try:
-            document = read_order(store.storage, found.name)
+            # Whatever named it and knew its footer is damaged.
+            document = read_order(store.storage, DataFile(found.name, found.size_bytes, None))
         except TransientError:
             raise
         except StorageError:

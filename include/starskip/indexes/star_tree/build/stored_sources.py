@@ -42,12 +42,12 @@ def write_recorded(
     return write_rows(aside, table, SOURCES_FILE, rows.replace_schema_metadata({_ORDER: text}))
 
 
-def read_recorded(storage: Storage, name: str) -> tuple[RecordedFile, ...]:
+def read_recorded(storage: Storage, file: DataFile) -> tuple[RecordedFile, ...]:
     """Return the list that ``write_recorded`` wrote; StorageError naming a file that is gone or damaged.
 
     Earlier versions kept a digest of young files alone, and neither row groups nor schemas.
     """
-    rows = read_rows(storage, name)
+    rows = read_rows(storage, file)
     schemas: dict[bytes, pa.Schema] = {}
 
     def schema_of(content: bytes | None) -> pa.Schema | None:
@@ -57,7 +57,7 @@ def read_recorded(storage: Storage, name: str) -> tuple[RecordedFile, ...]:
             schemas[content] = pa.ipc.read_schema(pa.py_buffer(content))
         return schemas[content]
 
-    with naming_damage(name):
+    with naming_damage(file.name):
         return tuple(
             RecordedFile(
                 FileIdentity.from_text(row["identity"]),
@@ -72,9 +72,9 @@ def read_recorded(storage: Storage, name: str) -> tuple[RecordedFile, ...]:
         )
 
 
-def read_order(storage: Storage, name: str) -> Mapping[str, Any] | None:
+def read_order(storage: Storage, file: DataFile) -> Mapping[str, Any] | None:
     """Return the order that ``write_recorded`` kept, None of an earlier version; StorageError for damage."""
-    metadata = read_rows(storage, name).schema.metadata or {}
-    with naming_damage(name):
+    metadata = read_rows(storage, file).schema.metadata or {}
+    with naming_damage(file.name):
         found = json.loads(metadata[_ORDER]) if _ORDER in metadata else None
     return found if isinstance(found, dict) else None

@@ -6,52 +6,51 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""Errors of reading a Parquet file whose footer was changed, which has no checksum of its own."""
+"""Errors of reading a Parquet file that is gone or damaged."""
 
 
 def write_rows(aside: StagedWrite, table: str, file_name: str, rows: pa.Table) -> DataFile:
     """Write rows as one file of the store and return it."""
-    return aside.write_file(table, file_name, checked_parquet(rows).to_pybytes())
+    name = aside.new_name(table, file_name)
+    return aside.write_named(name, checked_parquet(rows, name).to_pybytes())
 
 
 def read_rows(
-    storage: Storage, name: str, columns: Sequence[str] | None = None, *, rows: int | None = None
+    storage: Storage, file: DataFile, columns: Sequence[str] | None = None, *, rows: int | None = None
 ) -> pa.Table:
     """Return the rows of a file, with those columns in that order, or with all.
 
-    Raises StorageError naming a file that is gone or damaged, or has not as many ``rows``, where these are
-    known.
+    Raises StorageError naming a file that is gone or damaged, was written as another one, or has not as many
+    ``rows``, where these are known.
     """
     wanted = None if columns is None else [*columns]
-    with naming_damage(name), storage.arrow_filesystem().open_input_file(name) as opened:
+    with naming_damage(file.name), storage.arrow_filesystem().open_input_file(file.name) as opened:
         # Of short files, which most are, read_table takes several times as long: it makes a data set of each.
-        found = pq.ParquetFile(opened, page_checksum_verification=True).read(columns=wanted)
+        found = opened_parquet(opened, file).read(columns=wanted)
         if wanted is not None:
             found = found.select(wanted)
-    # A footer has no checksum; what it states must fit what was published.
     if rows is not None and found.num_rows != rows:
-        raise damaged(name)
+        raise damaged(file.name)
     return found
 
 
-def is_damaged(storage: Storage, name: str, rows: int | None) -> bool:
-    """Return whether a file of a tree cannot be read to its end, or has not as many ``rows``.
+def is_damaged(storage: Storage, file: DataFile, rows: int | None) -> bool:
+    """Return whether a file of a tree cannot be read to its end, is another one, or has not as many ``rows``.
 
     Raises StorageError for a store that cannot be asked.
     """
     filesystem = storage.arrow_filesystem()
     try:
-        with filesystem.open_input_file(name) as opened:
-            found = pq.read_table(opened, page_checksum_verification=True).num_rows
+        with filesystem.open_input_file(file.name) as opened:
+            found = opened_parquet(opened, file).read().num_rows
     except _DAMAGE:
         return True
     return rows is not None and found != rows

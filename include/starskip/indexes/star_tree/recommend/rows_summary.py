@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from starskip.errors import StorageError
 from starskip.indexes.star_tree.recommend.combination_sketch import (
@@ -18,7 +17,7 @@ from starskip.indexes.star_tree.recommend.combination_sketch import (
 from starskip.indexes.star_tree.recommend.combinations import Positions
 from starskip.indexes.star_tree.recommend.cuboids import Dimensions
 from starskip.indexes.star_tree.recommend.value_hash import value_hashes
-from starskip.storage.checked_parquet import checked_parquet
+from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
@@ -149,15 +148,15 @@ _DAMAGE = (OSError, ValueError, LookupError, TypeError, pa.ArrowException)
 
 def write_summary(aside: StagedWrite, table: str, summary: RowsSummary) -> DataFile:
     """Write a summary as one file and return it."""
-    content = checked_parquet(summary_table(summary)).to_pybytes()
-    return aside.write_file(table, "summary.parquet", content)
+    name = aside.new_name(table, "summary.parquet")
+    return aside.write_named(name, checked_parquet(summary_table(summary), name).to_pybytes())
 
 
 def read_summary(storage: Storage, file: DataFile, plan: SummaryPlan) -> RowsSummary:
     """Return a stored summary that was made by ``plan``; StorageError if it is gone or not as written."""
     try:
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
-            return summary_of_table(pq.read_table(opened, page_checksum_verification=True), plan)
+            return summary_of_table(opened_parquet(opened, file).read(), plan)
     except _DAMAGE as error:
         raise StorageError(
             f"{file.name}: is gone or damaged; let all executors write to the same store and run this step "

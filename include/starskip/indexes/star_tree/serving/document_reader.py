@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
 from starskip.indexes.star_tree.build.document_files import DocumentSchema, code_column
 from starskip.indexes.star_tree.build.tree_files import damaged, naming_damage
@@ -20,6 +19,8 @@ from starskip.indexes.star_tree.measures.arrow_buffers import one_array
 from starskip.indexes.star_tree.measures.initial_measure import stored_measure
 from starskip.indexes.star_tree.measures.measure_array import MeasureArray
 from starskip.indexes.star_tree.newest_values import NewestValues
+from starskip.storage.checked_parquet import opened_parquet
+from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
 CACHE_BYTES = 512 << 20
@@ -34,16 +35,16 @@ class DocumentReader:
         self,
         storage: Storage,
         schema: DocumentSchema,
-        files: Sequence[tuple[str, int]],
+        files: Sequence[tuple[DataFile, int]],
         *,
         cache_bytes: int = CACHE_BYTES,
     ) -> None:
         """Take ``files`` with the number of documents of each; nothing is read before it is asked for."""
         self._storage = storage
         self._schema = schema
-        self._files = tuple(name for name, _ in files)
+        self._files = tuple(file for file, _ in files)
         self._ends = np.cumsum([documents for _, documents in files], dtype=np.int64)
-        self._groups: dict[int, tuple[pq.ParquetFile, Numbers]] = {}
+        self._groups: dict[int, tuple[Any, Numbers]] = {}
         self._cache_bytes = cache_bytes
         self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(cache_bytes)
         self._lock = threading.RLock()
@@ -81,17 +82,16 @@ class DocumentReader:
                 start = group_ends[group - 1] if group else 0
                 yield self._decoded(file, group, column, measure), inside[first:end] - start
 
-    def _opened(self, file: int) -> tuple[pq.ParquetFile, Numbers]:
+    def _opened(self, file: int) -> tuple[Any, Numbers]:
         with self._lock:
             if file not in self._groups:
-                with naming_damage(self._files[file]):
-                    opened = self._storage.arrow_filesystem().open_input_file(self._files[file])
-                    parquet = pq.ParquetFile(opened, page_checksum_verification=True)
+                with naming_damage(self._files[file].name):
+                    opened = self._storage.arrow_filesystem().open_input_file(self._files[file].name)
+                    parquet = opened_parquet(opened, self._files[file])
                 metadata = parquet.metadata
                 rows = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-                # A footer has no checksum; its figures must fit what was published.
                 if sum(rows) != int(self._ends[file] - (self._ends[file - 1] if file else 0)):
-                    raise damaged(self._files[file])
+                    raise damaged(self._files[file].name)
                 self._groups[file] = parquet, np.cumsum(rows, dtype=np.int64)
             return self._groups[file]
 
@@ -102,10 +102,10 @@ class DocumentReader:
             if found is not None:
                 return found
             parquet, ends = self._opened(file)
-            with naming_damage(self._files[file]):
+            with naming_damage(self._files[file].name):
                 read = parquet.read_row_group(group, columns=[column], use_threads=False).column(0)
             if len(read) != ends[group] - (ends[group - 1] if group else 0):
-                raise damaged(self._files[file])
+                raise damaged(self._files[file].name)
             array = one_array(read)
             if measure is None:
                 decoded: Any = array.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)

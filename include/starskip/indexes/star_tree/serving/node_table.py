@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 from starskip.indexes.star_tree.build.node_arrays import STORED
 from starskip.indexes.star_tree.build.tree_files import naming_damage, read_rows
 from starskip.indexes.star_tree.build.tree_parts import Prefix, TreeLayout, TreePart
+from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
 Integers = npt.NDArray[np.int64]
@@ -37,10 +39,13 @@ class NodeTable:
         return len(self.code)
 
 
-def load_nodes(storage: Storage, layout: TreeLayout) -> NodeTable:
-    """Read the nodes of all parts and bring them into one order; StorageError for a damaged file."""
+def load_nodes(storage: Storage, layout: TreeLayout, files: Mapping[str, DataFile]) -> NodeTable:
+    """Read the nodes of all parts, whose ``files`` are by name, and bring them into one order.
+
+    Raises StorageError for a damaged file.
+    """
     firsts = _first_documents(layout)
-    columns = _gathered(storage, layout, firsts)
+    columns = _gathered(storage, layout, files, firsts)
     order, parent = _ordered(columns["depth"], columns["code"], columns["parent"])
     depth, code, start, end, aggregated = (
         columns[name][order] for name in ("depth", "code", "start", "end", "aggregated")
@@ -71,7 +76,9 @@ def _first_documents(layout: TreeLayout) -> dict[str, int]:
     return found
 
 
-def _gathered(storage: Storage, layout: TreeLayout, firsts: dict[str, int]) -> dict[str, Integers]:
+def _gathered(
+    storage: Storage, layout: TreeLayout, files: Mapping[str, DataFile], firsts: dict[str, int]
+) -> dict[str, Integers]:
     """Return the columns of all nodes, the split ones first, with parents and documents of the whole tree."""
     split = sorted(layout.split_nodes, key=lambda node: len(node.prefix))
     place: dict[Prefix, int] = {node.prefix: number for number, node in enumerate(split)}
@@ -92,16 +99,20 @@ def _gathered(storage: Storage, layout: TreeLayout, firsts: dict[str, int]) -> d
     for part in layout.parts:
         if not part.node_file:
             continue
-        for name, values in _part_columns(storage, part, firsts, first, place).items():
+        read = _read(storage, files[part.node_file], part.nodes)
+        for name, values in _part_columns(read, part, firsts, first, place).items():
             gathered[name].append(values)
         first += part.nodes
     return {name: np.concatenate(arrays) for name, arrays in gathered.items()}
 
 
 def _part_columns(
-    storage: Storage, part: TreePart, firsts: dict[str, int], first: int, place: dict[Prefix, int]
+    read: dict[str, Integers],
+    part: TreePart,
+    firsts: dict[str, int],
+    first: int,
+    place: dict[Prefix, int],
 ) -> dict[str, Integers]:
-    read = _read(storage, str(part.node_file), part.nodes)
     base, star = firsts.get(part.base_file or "", 0), firsts.get(part.star_file or "", 0)
 
     def placed(position: Integers) -> Integers:
@@ -146,7 +157,7 @@ def _inherit(depth: Integers, parent: Integers, aggregated: Integers) -> None:
         aggregated[parents[wanted]] = aggregated[nodes[wanted]]
 
 
-def _read(storage: Storage, name: str, nodes: int) -> dict[str, Integers]:
-    table = read_rows(storage, name, STORED, rows=nodes)
-    with naming_damage(name):
+def _read(storage: Storage, file: DataFile, nodes: int) -> dict[str, Integers]:
+    table = read_rows(storage, file, STORED, rows=nodes)
+    with naming_damage(file.name):
         return {column: table.column(column).to_numpy().astype(np.int64) for column in STORED}

@@ -59,9 +59,10 @@ class StarTree:
         record: TreeRecord,
         column_types: Mapping[str, pa.DataType],
         dictionaries: Mapping[str, DataFile],
+        files: Mapping[str, DataFile],
         without_nan: frozenset[str] = frozenset(),
     ) -> None:
-        """Take a published tree; nothing is read before it is asked for.
+        """Take a published tree, with all files of its part by name; nothing is read before it is asked for.
 
         ``without_nan``: columns of which sketches of quantiles have left NaN out, so that these answer
         nothing.
@@ -79,9 +80,11 @@ class StarTree:
         self._storage = storage
         self._record = record
         self._dictionary_files = dictionaries
+        self._files = files
         order = record.config.dimensions_split_order
         self.schema = DocumentSchema(order, record.config.measures, column_types)
-        self.documents = DocumentReader(storage, self.schema, document_files(record.layout))
+        of_documents = [(files[name], documents) for name, documents in document_files(record.layout)]
+        self.documents = DocumentReader(storage, self.schema, of_documents)
         self._dictionaries: dict[str, pa.Array] = {}
         self._nodes: NodeTable | None = None
         self._lock = threading.Lock()
@@ -102,7 +105,7 @@ class StarTree:
         """Nodes of the tree; read when they are first asked for."""
         with self._lock:
             if self._nodes is None:
-                self._nodes = load_nodes(self._storage, self._record.layout)
+                self._nodes = load_nodes(self._storage, self._record.layout, self._files)
             return self._nodes
 
     def star_code(self, dimension: str) -> int:

@@ -25,7 +25,7 @@ from starskip.indexes.star_tree.serving.star_tree import StarTree
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.lake.table_format import format_above, refuse_format
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
-from starskip.storage.manifest import DataFile, Part
+from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot
 
 Result = TypeVar("Result")
@@ -238,13 +238,13 @@ def trees_of_part(store: ArtefactStore, table: str, part: Part) -> TreeSet:
         raise StorageError(
             f"{table}: its star-trees are of another version of Starskip; build them again", location=table
         ) from error
-    files: dict[str, DataFile] = {file.name: file for file in part.files}
+    files = part.by_name
     dictionaries = {name: files[file] for name, file in published.dictionaries.items()}
     types: dict[str, pa.DataType] = {each.name: each.type for each in published.schema}
     without_nan = frozenset(name for name in types if published.lacks_nan(name))
     trees = tuple(
-        StarTree(store.storage, record, types, dictionaries, without_nan) for record in published.trees
+        StarTree(store.storage, record, types, dictionaries, files, without_nan) for record in published.trees
     )
-    recorded = read_recorded(store.storage, published.sources_file)
+    recorded = read_recorded(store.storage, files[published.sources_file])
     size_bytes = sum(file.size_bytes for file in part.files)
     return TreeSet(table, published, trees, recorded, size_bytes)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.errors import StorageError
+from starskip.errors import DamagedFile
 from starskip.indexes.skipping.metadata.opensearch.clause_query import Field
 from starskip.indexes.skipping.metadata.opensearch.search_fields import HAS_VALUES
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
@@ -50,8 +50,9 @@ def details_of(storage: OpenSearchStorage, names: Sequence[str]) -> list[Details
 
 
 def _details(name: str, found: Mapping[str, Any] | None) -> Details:
-    if found is None:
-        raise StorageError(f"{name}: is gone or damaged; refresh the metadata in full", location=name)
+    # An object of rows is called by their owner: one in the place of another one tells another owner.
+    if found is None or not name.endswith(f"/{found['owner']}.rows"):
+        raise DamagedFile(f"{name}: is gone or damaged; refresh the metadata in full", location=name)
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["schema"])))
     columns = {column: (start, end) for column, (start, end) in found["columns"].items()}
     fields = {

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from starskip.errors import StorageError
+from starskip.errors import DamagedFile
 from starskip.indexes.skipping.clause import Clause
 from starskip.indexes.skipping.file_metadata import Mask
 from starskip.indexes.skipping.metadata.metadata_store import Groups
@@ -127,7 +127,7 @@ def _staged(
     places = {}
     for name in rows.column_names:
         start = len(contents)
-        contents += column_pieces(rows[name].combine_chunks())
+        contents += column_pieces(rows[name].combine_chunks(), owner, start)
         places[name] = [start, len(contents)]
     size = sum(map(len, contents))
     details: dict[str, Any] = {
@@ -163,7 +163,7 @@ def _table(file: DataFile, of: Details, names: Sequence[str], contents: Iterator
         start, end = of.columns[name]
         pieces = list(islice(contents, end - start))
         try:
-            column = column_of(pieces, of.schema.field(name).type)
+            column = column_of(pieces, of.schema.field(name).type, of.owner, start)
         except (ValueError, pa.ArrowException) as error:
             raise _damaged(file) from error
         if len(column) != file.rows:
@@ -172,5 +172,5 @@ def _table(file: DataFile, of: Details, names: Sequence[str], contents: Iterator
     return pa.table(columns, schema=pa.schema([of.schema.field(name) for name in names]))
 
 
-def _damaged(file: DataFile) -> StorageError:
-    return StorageError(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)
+def _damaged(file: DataFile) -> DamagedFile:
+    return DamagedFile(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)
