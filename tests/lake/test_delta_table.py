@@ -304,10 +304,10 @@ def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
 def test_deleted_rows_that_are_not_read_are_refused(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet")
     snapshot = open_table(str(tmp_path))
-    snapshot.require_no_deletes()
+    snapshot.require_rows_of_spark()
     place = FILES.get_field_index("deletes")
     files = snapshot.files.set_column(place, FILES.field(place), pa.array([[0]], FILES.field(place).type))
     deletes = pa.Table.from_pylist([{"kind": "vector", "path": "d.bin"}], DELETES)
     deleted = TableSnapshot("t", "iceberg", "parquet", files, delete_files=deletes)
-    text = refusal(deleted.require_no_deletes)
+    text = refusal(deleted.require_rows_of_spark)
     assert text.startswith("t: rows of its file") and "a.parquet were deleted by a deletion vector" in text

@@ -26,7 +26,6 @@ def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[Snapshot
     """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
 
     Where ids are matched (mode "id"), files have the same names, too, as long as they are Delta's own.
-    Raises ValueError for a column whose text of its type is of another type.
     """
     pairs = zip(fields, schema, strict=True)
     yield from with_fields_of_structs(_whole_column(field, of_arrow.type) for field, of_arrow in pairs)
@@ -38,9 +37,9 @@ def _whole_column(field: Any, kind: pa.DataType) -> SnapshotColumn:
     try:
         lengths = char_lengths_of_text(text, kind, column.path)
     except ValueError:
-        # Fields that were added before others: Spark then gives fields the values of others.
+        # Fields that were added later: Spark then leaves them out, or gives fields the values of others.
         told = f"column {printable(column.name)} is no longer {printable(text)}, as it says"
-        raise ValueError(told) from None
+        return replace(column, unlike_spark=told)
     return _with_lengths(column, lengths) if lengths else column
 
 

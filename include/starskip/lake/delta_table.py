@@ -44,7 +44,7 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
     table = _opened(path, version)
     _require_carried(path, table)
     schema = _plain_schema(path, table)
-    columns = _columns(path, table, schema)
+    columns = tuple(delta_columns(table.schema().fields, schema))
     _require_own_names(path, table, columns)
     partition_columns = tuple(table.metadata().partition_columns)
     try:
@@ -163,15 +163,6 @@ def _require_own_names(path: str, table: DeltaTable, columns: Sequence[SnapshotC
             "its current rows to a folder of plain files and name that",
             source=path,
         )
-
-
-def _columns(path: str, table: DeltaTable, schema: pa.Schema) -> tuple[SnapshotColumn, ...]:
-    try:
-        return tuple(delta_columns(table.schema().fields, schema))
-    except ValueError as error:
-        raise SourceError(
-            f"{path}: is not read as Spark reads it: {error}: give the column its type anew", source=path
-        ) from None
 
 
 def _plain_schema(path: str, table: DeltaTable) -> pa.Schema:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import pyarrow as pa
 from pyiceberg.avro.reader import (
@@ -93,8 +94,8 @@ class SnapshotFiles:
     files: StoredFileIO
 
 
-def snapshot_files(manifest_list: str, files: StoredFileIO) -> SnapshotFiles:
-    """Return the files that the manifests of a list name.
+def snapshot_files(manifest_list: str, files: StoredFileIO, table: UUID) -> SnapshotFiles:
+    """Return the files that the manifests of a list name; ``table``: the table's own id.
 
     Raises SourceError naming a manifest that is missing or damaged.
     """
@@ -115,7 +116,7 @@ def snapshot_files(manifest_list: str, files: StoredFileIO) -> SnapshotFiles:
             deletes.add(entry)
     types: dict[int, pa.DataType] = {}
     pieces = [
-        _piece(entries, deletes, types, plain_path(manifest.manifest_path))
+        _piece(entries, deletes, types, table, plain_path(manifest.manifest_path))
         for manifest in of_data
         for entries in _batches(_live(manifest, files, _FILE, types))
     ]
@@ -200,12 +201,20 @@ def _inherited(own: int | None, of_manifest: int | None, inherits: bool) -> int:
 
 
 def _added(file_sequence: int, manifest: ManifestFile) -> int:
-    """Return the number of the commit that added a file, below ``ADDED_BELOW``, as IcebergFiles.java does.
+    """Return the number of the commit that added a file.
 
     Format version 1 has no sequence numbers. There it is the id of the snapshot that wrote the manifest,
     which changes when manifests are merged.
     """
-    return (file_sequence or manifest.added_snapshot_id or 0) % ADDED_BELOW
+    return file_sequence or manifest.added_snapshot_id or 0
+
+
+def _told(added: int, table: UUID) -> int:
+    """Return a commit's number below ``ADDED_BELOW`` that no other table has, as IcebergFiles.java does.
+
+    A table that is made anew in its place counts its commits from 1 again.
+    """
+    return (added + table.int) % ADDED_BELOW
 
 
 def _projected(schema: Schema, wanted: Mapping[int, str]) -> tuple[StructReader, StructType]:
@@ -276,6 +285,7 @@ def _piece(
     entries: Sequence[Entry],
     deletes: DeleteFiles,
     types: dict[int, pa.DataType],
+    table: UUID,
     place: str,
 ) -> pa.Table:
     """Return some data files as columns."""
@@ -289,7 +299,7 @@ def _piece(
             "path": plain_paths(locations),
             "size_bytes": pa.array(each("size_bytes"), pa.int64()),
             # A file may be written again in its place, and added again.
-            "etag": pa.array([f"iceberg:{entry.added}" for entry in entries], pa.string()),
+            "etag": pa.array([f"iceberg:{_told(entry.added, table)}" for entry in entries], pa.string()),
             "rows": pa.array(each("rows"), pa.int64()),
             "deletes": pa.array([deletes.of(entry) for entry in entries], pa.list_(pa.int32())),
             "file_format": pa.array([str(value).lower() for value in each("file_format")], pa.string()),

@@ -48,7 +48,7 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     columns = tuple(snapshot_columns(schema.fields, _name_mapping(metadata)))
     found = None
     if snapshot is not None:
-        found = snapshot_files(snapshot.manifest_list, metadata.files)
+        found = snapshot_files(snapshot.manifest_list, metadata.files, table.table_uuid)
         total = snapshot.summary["total-data-files"] if snapshot.summary else None
         # A manifest list that is cut behind its header reads as that of an empty table.
         if not found.manifests and total not in (None, "0"):

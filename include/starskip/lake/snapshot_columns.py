@@ -18,7 +18,7 @@ class SnapshotColumn:
     files, empty where ids count, as for Iceberg. ``names``: those that it may have in a file without ids
     (Iceberg's name mapping). ``has_default``: files without it do not have nulls in it. ``children``: the
     fields of a struct, the element of a list, key and value of a map. ``char_length``: n of CHAR(n), to which
-    Spark pads a value that it reads.
+    Spark pads a value that it reads. ``unlike_spark``: why Spark alone can tell what it reads, else empty.
     """
 
     path: tuple[str, ...]
@@ -29,6 +29,7 @@ class SnapshotColumn:
     names: tuple[str, ...] = ()
     children: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
     char_length: int | None = None
+    unlike_spark: str = ""
 
     @property
     def name(self) -> str:

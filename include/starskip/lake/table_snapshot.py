@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 import xxhash
 
-from starskip.errors import NotPlainFiles
+from starskip.errors import NotPlainFiles, SourceError
 from starskip.lake.snapshot_columns import PartitionField, SnapshotColumn
 from starskip.storage.files.file_identity import FileIdentity
 
@@ -118,7 +118,7 @@ class TableSnapshot:
 
     @property
     def is_versioned(self) -> bool:
-        """Return whether a log names the files, which then are never written again."""
+        """Return whether a log names the files, and tells one that was written again in its place."""
         return self.version is not None
 
     @property
@@ -152,8 +152,19 @@ class TableSnapshot:
         rows = self.delete_files.take(pa.array(deletes, pa.int32())).to_pylist()
         return "".join(f" {row['kind']} {row['path']} {row['offset']} {row['rows']}" for row in rows)
 
-    def require_no_deletes(self) -> None:
-        """Raise NotPlainFiles naming a file of which some rows count no longer, and what to do."""
+    def require_rows_of_spark(self) -> None:
+        """Raise SourceError for a table whose rows Spark alone can tell, and say what to do.
+
+        It has a column that Spark reads by a type of before, or files of which some rows count no longer
+        (NotPlainFiles).
+        """
+        for column in self.columns:
+            if column.unlike_spark:
+                raise SourceError(
+                    f"{self.path}: is not read as Spark reads it: {column.unlike_spark}: give the column its "
+                    "type anew",
+                    source=self.path,
+                )
         if self.has_deletes:
             deletes = self.files.column("deletes")
             named = self.files.filter(deletes.is_valid()).column("path")[0].as_py()

@@ -19,16 +19,17 @@ from uuid import uuid4
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col, lit
+from pyspark.sql.functions import col, greatest, length, lit, rpad
 from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from starskip.errors import UnsupportedQuery, first_line
-from starskip.indexes.star_tree.build.column_types import plain_type
+from starskip.indexes.star_tree.build.column_types import char_length, plain_type
 from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
 from starskip.indexes.star_tree.query.query_table import rename_table
 from starskip.indexes.star_tree.query.rewrite_select import make_exact
 from starskip.indexes.star_tree.query.sql_select import sql_select
+from starskip.indexes.star_tree.query.typed_literals import with_padded_literals
 from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
 from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.lake.file_columns import stored_names
@@ -81,11 +82,12 @@ class StarTrees:
         return self._session.createDataFrame(found.table)
 
     def _by_spark(self, trees: TreeSet, sql: str, dialect: str) -> DataFrame:
-        select = sql_select(sql, dialect)
+        select, source = sql_select(sql, dialect), trees.sources()
         make_exact(select)
         view = f"starskip_{uuid4().hex}"
         rename_table(select, view, trees.answers_to)
-        self._rows(trees.sources()).createOrReplaceTempView(view)
+        select = with_padded_literals(select, source.schema)
+        _padded(self._rows(source), source).createOrReplaceTempView(view)
         try:
             # Analysed at once, so that the view's name is needed no longer.
             return self._session.sql(select.sql(dialect="spark"))
@@ -156,6 +158,18 @@ class StarTrees:
         return rows.select(
             [columns.get(name, lit(None)).cast(from_arrow_type(types[name])).alias(name) for name in types]
         )
+
+
+def _padded(rows: DataFrame, source: SourceTable) -> DataFrame:
+    """Return rows whose values of CHAR(n) have n characters: as texts Spark does not fill them up."""
+    lengths = {each.name: char_length(each) for each in source.schema}
+    return rows.withColumns(
+        {
+            name: rpad(col(f"`{name}`"), greatest(length(col(f"`{name}`")), lit(most)), lit(" "))
+            for name, most in lengths.items()
+            if most is not None and name in rows.columns
+        }
+    )
 
 
 def _names_in(file: SourceFile, source: SourceTable) -> Mapping[str, str | None]:

@@ -84,7 +84,7 @@ def opened_parquet(opened: Any, file: DataFile, *, decryption: Any = None) -> pq
         page_checksum_verification=True,
         decryption_properties=decryption,
     )
-    require_own(parquet.metadata, file.name)
+    require_own(parquet.metadata, file)
     if file.rows is not None and parquet.metadata.num_rows != file.rows:
         raise pa.ArrowInvalid(f"{file.name}: has {parquet.metadata.num_rows} rows, not {file.rows}")
     return parquet
@@ -97,10 +97,13 @@ def footer_digest(content: bytes) -> str | None:
     return _digest(content[-_footer_bytes(content) :])
 
 
-def require_own(footer: pq.FileMetaData, name: str) -> None:
-    """Raise ArrowInvalid for the footer of a file that was not written as the store's ``name``."""
-    if (footer.metadata or {}).get(_KEY) != _told(name):
-        raise pa.ArrowInvalid(f"{name}: was written as another file")
+def require_own(footer: pq.FileMetaData, file: DataFile) -> None:
+    """Raise ArrowInvalid for the footer of a file that was not written as the store's ``file``.
+
+    A file of which the manifest has no digest was written before files told their names.
+    """
+    if file.footer is not None and (footer.metadata or {}).get(_KEY) != _told(file.name):
+        raise pa.ArrowInvalid(f"{file.name}: was written as another file")
 
 
 def _checked_footer(opened: Any, file: DataFile, decryption: Any) -> pq.FileMetaData:

@@ -54,16 +54,16 @@ class Snapshot:
             raise StorageError(
                 f"{self.artefact}: holds plain files and no rows; read its files", location=self.artefact
             )
-        names = [file.name for part in self.parts(tables).values() for file in part.files]
+        files = [file for part in self.parts(tables).values() for file in part.files]
         checked = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
         parquet = pads.ParquetFileFormat(default_fragment_scan_options=checked)
         filesystem = self.storage.arrow_filesystem()
-        fragments = [parquet.make_fragment(name, filesystem) for name in names]
-        for fragment, name in zip(fragments, names, strict=True):
+        fragments = [parquet.make_fragment(file.name, filesystem) for file in files]
+        for fragment, file in zip(fragments, files, strict=True):
             # Arrow would fill a missing column with nulls and say nothing. The footer that this
             # reads stays with the fragment and is not read a second time.
-            columns = _physical_columns(fragment, name)
-            require_columns(columns, self.schema, artefact=self.artefact, location=name)
+            columns = _physical_columns(fragment, file)
+            require_columns(columns, self.schema, artefact=self.artefact, location=file.name)
         return pads.FileSystemDataset(fragments, self.schema, parquet, filesystem)
 
     def read_table(self, tables: Collection[str] | None = None, columns: list[str] | None = None) -> pa.Table:
@@ -103,9 +103,10 @@ def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBat
             ) from error
 
 
-def _physical_columns(fragment: pads.Fragment, name: str) -> list[str]:
+def _physical_columns(fragment: pads.Fragment, file: DataFile) -> list[str]:
+    name = file.name
     try:
-        require_own(fragment.metadata, name)
+        require_own(fragment.metadata, file)
         return list(fragment.physical_schema.names)
     except FileNotFoundError as error:
         raise _missing(name) from error

@@ -32,6 +32,7 @@ from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.spark.star_trees import StarTrees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -261,15 +262,23 @@ def test_a_column_that_is_char_no_longer_has_other_values_than_its_index(
     assert table.explain("c = 'a'", ["c"]).chosen == ("btree:c",)
 
 
-def test_a_struct_whose_type_is_told_otherwise_is_refused(spark: SparkSession, tmp_path: Path) -> None:
-    # Spark gives its fields the values of others.
+@pytest.mark.parametrize("place", ["FIRST", ""])
+def test_a_struct_whose_type_is_told_otherwise_is_refused(
+    skipping_on: SparkSession, tmp_path: Path, place: str
+) -> None:
+    # Spark gives its fields the values of others, or leaves the new one out.
+    spark = skipping_on
     path = str(tmp_path / "t")
     name = f"delta.`{path}`"
     spark.sql(f"CREATE TABLE {name} (id bigint, s struct<c: char(3)>) USING delta")
-    spark.sql(f"INSERT INTO {name} SELECT 1, named_struct('c', 'x')")
-    spark.sql(f"ALTER TABLE {name} ADD COLUMNS (s.z int FIRST)")
+    for number in (1, 2):
+        spark.sql(f"INSERT INTO {name} SELECT {number}, named_struct('c', 'x{number}')")
+    spark.sql(f"ALTER TABLE {name} ADD COLUMNS (s.z int {place})")
     with pytest.raises(SourceError, match=r"column s is no longer struct<c:char\(3\)>, as it says"):
         create_indexes(path, ["btree:id"])
+    # Spark itself collects for skipping.
+    skipping.create(spark, path, ["bloom:id"])
+    assert [row.id for row in spark.sql(f"SELECT id FROM {name} WHERE id = 2").collect()] == [2]
 
 
 def test_star_trees_group_and_compare_padded_values(spark: SparkSession, tmp_path: Path) -> None:
@@ -304,6 +313,11 @@ def test_star_trees_group_and_compare_padded_values(spark: SparkSession, tmp_pat
         answer = answer_sql(open_trees(store), sql, "spark")
         assert answer.star_tree == ("id" not in sql)
         assert sorted(answer.table.to_pylist(), key=str) == sorted(wanted, key=str), sql
+        # Of more documents than that Spark reads the files, by its own reader.
+        trees = StarTrees(spark, str(tmp_path / "trees"))
+        by_spark = [each.asDict() for each in trees.sql(sql, most_documents=0).collect()]
+        assert trees.last_answer is not None and not trees.last_answer.star_tree
+        assert sorted(by_spark, key=str) == sorted(wanted, key=str), sql
     with pytest.raises(
         UnsupportedQuery, match=r"c is of type char\(5\): compare it with a text of 5 characters"
     ):

@@ -24,6 +24,38 @@ def write(file: Path, value: str) -> int:
     return file.stat().st_size
 
 
+def register(spark: SparkSession, name: str, folder: Path) -> None:
+    spark.sql(
+        f"CALL ice.system.add_files(table => '{name.removeprefix('ice.')}', "
+        f"source_table => '`parquet`.`{folder}`')"
+    )
+
+
+def test_a_table_that_is_made_anew_of_files_that_were_written_again(
+    skipping_on: SparkSession, tmp_path: Path, warehouse: Path
+) -> None:
+    spark, root = skipping_on, str(tmp_path / "metadata")
+    name, place = new_table("iceberg", tmp_path, warehouse)
+    added = tmp_path / "added"
+    added.mkdir()
+    settings = {"starskip.metadata.root": root, "spark.starskip.secondary.file_mib_ms": "1000"}
+    sizes = []
+    for value in ("first", "again"):
+        # Sequence numbers of a new table begin with 1, and ids of its columns, too.
+        spark.sql(f"CREATE TABLE {name} (id bigint, u string) USING iceberg")
+        sizes.append(write(added / "a.parquet", value))
+        register(spark, name, added)
+        with settings_of(spark, settings):
+            if value == "first":
+                skipping.create(spark, place, ["valuelist:u"])
+                create_indexes(place, ["btree:u"], root=root)
+            assert len(spark.sql(f"SELECT id FROM {name} WHERE u = '{value}'").collect()) == 4
+        opened = open_table(place, metadata_root=root)
+        assert opened.query(f"u = '{value}'", ["id"]).num_rows == 4
+        spark.sql(f"DROP TABLE {name}")
+    assert sizes[0] == sizes[1]
+
+
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_no_index_of_the_former_file_is_asked(
     skipping_on: SparkSession, tmp_path: Path, warehouse: Path, version: int
@@ -38,12 +70,6 @@ def test_no_index_of_the_former_file_is_asked(
     )
     spark.sql(f"INSERT INTO {name} VALUES (9, 'other')")
 
-    def register() -> None:
-        spark.sql(
-            f"CALL ice.system.add_files(table => '{name.removeprefix('ice.')}', "
-            f"source_table => '`parquet`.`{added}`')"
-        )
-
     def found(value: str, read: int) -> None:
         query = f"SELECT id FROM {name} WHERE u = '{value}'"
         # Of secondary indexes, too, the rows do not depend on what they cost.
@@ -54,13 +80,13 @@ def test_no_index_of_the_former_file_is_asked(
         assert open_table(place).query(f"u = '{value}'", ["id"]).num_rows == 4
 
     size = write(added / "a.parquet", "first")
-    register()
+    register(spark, name, added)
     skipping.create(spark, place, ["valuelist:u"])
     create_indexes(place, ["btree:u"])
     found("first", 1)
     spark.sql(f"DELETE FROM {name} WHERE u = 'first'")
     assert write(added / "a.parquet", "again") == size
-    register()
+    register(spark, name, added)
     found("again", 1)
     # One family knows the new file, the other one the former.
     skipping.refresh(spark, place)

@@ -216,6 +216,16 @@ def test_bounds_of_the_format_serve_an_or_beside_an_index_of_ours(
     assert asked(spark, f"SELECT was FROM {name} WHERE id = 302 OR u = 'k17'")[0] == [(14,), (23,)]
 
 
+def test_bounds_of_a_column_that_files_are_split_by_twice(skipping_on: SparkSession, lake: Lake) -> None:
+    spark = skipping_on
+    name, path = lake.table("iceberg", by=" PARTITIONED BY (p)")
+    spark.sql(f"ALTER TABLE {name} ADD PARTITION FIELD truncate(2, p) AS cut")
+    lake.append(name, 4)
+    skipping.create(spark, path, ["bloom:u:0.0001"])
+    found, stats = asked(spark, f"SELECT count(*) FROM {name} WHERE p = 'a b/é' OR u = 'none'")
+    assert (found, stats["files_read"]) == ([(50,)], 5)
+
+
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_secondary_indexes_leave_files_out_beside_the_others(
     skipping_on: SparkSession, lake: Lake, table_format: str

@@ -45,6 +45,8 @@ class Checked:
     skipped: int = 0
     secondary: int = 0
     by_index: int = 0
+    changes: int = 0
+    failed_changes: int = 0
 
 
 def run_law(table: ChangingTable, predicates: int, each: int) -> Checked:
@@ -61,6 +63,8 @@ def _run(table: ChangingTable, predicates: int, each: int, found: Checked) -> No
     index_some(table)
     while found.predicates < predicates:
         table.change()
+        found.changes += 1
+        found.failed_changes = len(table.failed)
         doing = random.randrange(4)
         if doing == 0:
             index_some(table)

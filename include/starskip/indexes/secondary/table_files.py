@@ -26,9 +26,9 @@ _OF_LOGS = re.compile("(?:delta|iceberg):([0-9]*)")
 def listed_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
 ) -> TableSnapshot:
-    """Return the newest snapshot of a table. Raises SourceError for deleted rows within files."""
+    """Return the newest snapshot of a table. Raises SourceError for one whose rows Spark alone can tell."""
     snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
-    snapshot.require_no_deletes()
+    snapshot.require_rows_of_spark()
     if snapshot.table_format == "iceberg" and snapshot.file_format != "parquet":
         others = sorted({*snapshot.files["file_format"].to_pylist()} - {"parquet"})
         raise SourceError(

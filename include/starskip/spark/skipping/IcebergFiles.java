@@ -136,11 +136,12 @@ public final class IcebergFiles {
         BitSet bits = new BitSet();
         long[] identity = new long[2];
         positions = new int[tasks.size()];
+        long table = ((Table) value("table")).uuid().getLeastSignificantBits();
         for (int at = 0; at < positions.length; at++) {
             ContentFile file = file(at);
             specs.set(file.specId());
             identity[0] = file.fileSizeInBytes();
-            identity[1] = added(file);
+            identity[1] = added(file, table);
             positions[at] = file.format() == FileFormat.PARQUET
                 ? known.applyAsInt(file.location(), identity)
                 : -1;
@@ -151,20 +152,22 @@ public final class IcebergFiles {
         return Answers.packed(bits);
     }
 
-    /** The number of the commit that added a file, as iceberg_manifests.py has it; -1 if it is not told. */
-    private long added(ContentFile file) throws Exception {
+    /** The number of the commit that added a file, as iceberg_manifests.py tells it; -1 if it is not known. */
+    private long added(ContentFile file, long table) throws Exception {
         Long number = file.fileSequenceNumber();
         if (number != null && number.longValue() == 0) {
             number = (Long) writers().get(file.manifestLocation());
         }
-        return number == null ? -1 : number.longValue() & (ADDED_BELOW - 1);
+        return number == null ? -1 : (number.longValue() + table) & (ADDED_BELOW - 1);
     }
 
     /** The ids of the snapshots that wrote the manifests of data files, by the places of these. */
     private Map writers() throws Exception {
         if (writers == null) {
             writers = new HashMap();
-            List manifests = snapshot().dataManifests(((Table) value("table")).io());
+            Snapshot snapshot = snapshot();
+            Table table = (Table) value("table");
+            List manifests = snapshot == null ? new ArrayList() : snapshot.dataManifests(table.io());
             for (int at = 0; at < manifests.size(); at++) {
                 ManifestFile manifest = (ManifestFile) manifests.get(at);
                 writers.put(manifest.path(), manifest.snapshotId());

@@ -89,7 +89,8 @@ def resolved_index(index: SkippingIndex, relation: TableRelation) -> SkippingInd
         if len(path) > 1 and path[0] in by_ids:
             raise ConfigError(
                 f"{specification}: Spark finds {path[0]} by its field id, and what it reads of the field "
-                f"{column_name(path)} depends on the columns of a query: no index can be of it",
+                f"{column_name(path)} depends on the columns of a query: no index can be of it, and one that "
+                "there is must be deleted",
                 setting="index",
             )
     return index

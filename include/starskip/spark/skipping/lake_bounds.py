@@ -61,8 +61,10 @@ def _partitions(snapshot: TableSnapshot) -> Iterator[tuple[Path, str]]:
         return
     names = set(snapshot.partition_columns)
     for field in snapshot.partition_fields:
-        if field.source is not None and len(field.source) == 1 and field.source[0] in names:
-            yield field.source, field.name
+        # Files may be split by a part of the same column, too, such as truncate[2].
+        source = field.source if field.transform == "identity" else None
+        if source is not None and len(source) == 1 and source[0] in names:
+            yield source, field.name
 
 
 def _partition_ends(

@@ -81,5 +81,5 @@ class LakeReader(SparkReader):
             yield start, {BOUNDS: bounds_of(snapshot, match_paths(asked, paths))}
 
     def changed_files(self, chosen: Mask) -> pa.Array:  # noqa: ARG002 - TableReader's
-        """Return none: a path is written once."""
+        """Return none: what a snapshot names does not change while it is read."""
         return pa.array([], pa.string())

@@ -279,7 +279,7 @@ def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iter
     partitions = _partitions(snapshot)
     for each in snapshot.columns:
         parent = above.get(each.path[:-1])
-        if parent is None or each.path in partitions:
+        if parent is None or each.path in partitions or each.unlike_spark:
             continue
         identity = identity_of(each, snapshot.table_format)
         name = names.get(identity, (*parent, each.path[-1]))

@@ -40,8 +40,8 @@ class DamagedGroups:
 def damaged_groups(metadata: TableMetadata, indexes: Collection[str] = ()) -> DamagedGroups:
     """Open the files of the listing and of ``indexes``, by specification, and return what is damaged.
 
-    A footer a file is read, some files at a time: less than the first query on them reads. Locked files are
-    passed over. Raises StorageError and SourceError for a store that cannot be asked.
+    A footer a file is read, some files at a time; ``optimize`` keeps these files few. Locked files are passed
+    over. Raises StorageError and SourceError for a store that cannot be asked.
     """
     files = [
         (name, group, file)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from errno import EIO, ENOENT
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
-from starskip.errors import DamagedFile
+from starskip.errors import DamagedFile, StorageError
 from starskip.indexes.skipping.metadata.wide_columns import concatenated
 from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.encryption.data_key import DataKey
@@ -80,7 +81,7 @@ def read_schema(storage: Storage, file: DataFile, keys: DataKeys = _NO_KEYS) -> 
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
             return _opened(opened, file, keys.get(file.name)).schema_arrow
     except _DAMAGE as error:
-        raise _damaged(file) from error
+        raise _unread(file, error) from error
 
 
 def joined(table: pa.Table, name: str) -> pa.Array:
@@ -104,7 +105,7 @@ def _read(storage: Storage, file: DataFile, names: Sequence[str], key: DataKey |
         with storage.arrow_filesystem().open_input_file(file.name) as opened:
             found = _opened(opened, file, key).read(columns=[*names]).select([*names])
     except _DAMAGE as error:
-        raise _damaged(file) from error
+        raise _unread(file, error) from error
     # The header of a page has no checksum: compare the rows that there are with those that were published.
     if found.num_rows != file.rows:
         raise _damaged(file)
@@ -114,6 +115,13 @@ def _read(storage: Storage, file: DataFile, names: Sequence[str], key: DataKey |
 def _opened(opened: Any, file: DataFile, key: DataKey | None) -> Any:
     decryption = None if key is None else key.decryption(file.name)
     return opened_parquet(opened, file, decryption=decryption)
+
+
+def _unread(file: DataFile, error: Exception) -> StorageError:
+    """Return the error for a file that is gone or damaged, or that this process may not or cannot open."""
+    if isinstance(error, OSError) and error.errno not in (None, ENOENT, EIO):
+        return StorageError(f"{file.name}: cannot be read: {error.strerror}", location=file.name)
+    return _damaged(file)
 
 
 def _damaged(file: DataFile) -> DamagedFile:

@@ -187,10 +187,9 @@ def _attempt(
         _warn_locked(metadata, names)
         return _unchanged(storage.place, metadata)
     unsound = DamagedGroups()
-    if metadata is not None and not in_full:
+    if metadata is not None and (not in_full or metadata.locked_indexes):
         unsound = damaged_groups(metadata, [each.specification for each in (*indexes, *unnamed)])
-        in_full = unsound.is_listing
-        if unsound.groups and not in_full:
+        if unsound.groups and not in_full and not unsound.is_listing:
             metadata = unsound.left_out_of(metadata)
     behind_ms = max(0, int((clock.now() - store_clock(storage)).total_seconds() * 1000))
     listing = reader.list_files(anew=anew, clock_behind_ms=behind_ms)
@@ -201,7 +200,14 @@ def _attempt(
 
     def plan_of(readable: TableFiles) -> RefreshPlan:
         plan = plan_refresh(
-            readable, metadata, reader.source, (*indexes, *unnamed), creates=names, in_full=in_full, keys=keys
+            readable,
+            metadata,
+            reader.source,
+            (*indexes, *unnamed),
+            creates=names,
+            in_full=in_full,
+            keys=keys,
+            is_listing_lost=unsound.is_listing,
         )
         return with_new_keys(plan, place.encryption.keyring)
 

@@ -74,18 +74,21 @@ def plan_refresh(
     creates: Sequence[str] = (),
     in_full: bool = False,
     keys: TableKeys | None = None,
+    is_listing_lost: bool = False,
 ) -> RefreshPlan:
     """Compare a listing with the metadata, by whole columns.
 
     ``indexes``: those to be active, new ones included. Files are collected that are new, changed, or were too
     young when they were listed to be distinguished from a later version. Metadata of another source is
     dropped. ``keys``: of the table from now on, by default as they are; with another key for file names all
-    is collected anew. Where indexes are locked, ``in_full`` collects the others anew.
+    is collected anew. Where indexes are locked, ``in_full`` collects the others anew. ``is_listing_lost``:
+    what the metadata knows of files cannot be read, so that none of it can be kept.
     """
     before = metadata.state.keys if metadata else TableKeys()
     keys = before if keys is None else keys
     is_other = metadata is not None and (
-        metadata.why_outdated is not None
+        is_listing_lost
+        or metadata.why_outdated is not None
         or metadata.source.generation != source.generation
         or keys.listing != before.listing
     )

@@ -111,7 +111,7 @@ def require_unchanged(
 ) -> SourceChanges:
     """Raise SourceError naming a file that is not as it was recorded, after all of them were read.
 
-    The files of a version of a table format are never written again; reading one that was removed fails.
+    The files of a version of a table format do not change; reading one that was removed fails.
     """
     if source.is_versioned:
         return SourceChanges((), (), (), tuple(file.identity for file in recorded))

@@ -81,7 +81,7 @@ class SourceTable:
 
     @property
     def is_versioned(self) -> bool:
-        """True where a log names the files, which then are never written again."""
+        """True where a log names the files, and tells one that was written again in its place."""
         return self.version is not None
 
     @property
@@ -213,7 +213,7 @@ def source_table(
             f"{path}: star-trees are built of {', '.join(_FORMATS)}, and not of {file_format}", source=path
         )
     snapshot = open_table(path, file_format, version)
-    snapshot.require_no_deletes()
+    snapshot.require_rows_of_spark()
     if snapshot.file_format not in _FILE_FORMATS:
         raise SourceError(
             f"{path}: has {snapshot.file_format} files, and star-trees are built of CSV and Parquet alone",
