@@ -1,4 +1,4 @@
-"""Which values of a file are of the calendar that Spark 2 had, and what cannot be told of them.
+"""Values of a file in the calendar that Spark 2 had, as the footer tells them, and what it cannot tell.
 
 The days themselves are compared with Spark's in tests/spark/secondary/test_hybrid_calendar.py.
 """

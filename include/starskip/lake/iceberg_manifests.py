@@ -46,7 +46,7 @@ ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
 """Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
 ADDED_BELOW = 1 << 40
-"""As a time in milliseconds it lies before 2005: who takes it for one finds the file old."""
+"""Bound of the numbers of commits: taken for a time in milliseconds, each lies before 2005."""
 _DELETED, _ADDED = 2, 1
 _UNREADABLE = (ValueError, TypeError, ArithmeticError, pa.ArrowException)
 _DATA_FILE, _PARTITION = 2, 102

@@ -19,12 +19,12 @@ import xxhash
 from starskip.storage.manifest import DataFile
 
 FORM = 1
-"""Rises with each change of what such files hold, so that readers take those of another form for damaged."""
+"""Number of the form of such files: readers take a file of another form for damaged."""
 _KEY = b"starskip.file"
 _MAGIC = (b"PAR1", b"PARE")
-"""What a file begins and ends with; the second is of those whose footer is encrypted."""
+"""Magic bytes at both ends of a Parquet file: with a plain footer, and with an encrypted one."""
 _END_BYTES = 8
-"""Those of the footer's length and of what the file ends with."""
+"""Length of the last bytes of a file: the length of its footer, and the magic bytes."""
 _TAIL_BYTES = 64 << 10
 """Bytes of a file's end that are read at once, as pyarrow does; a longer footer takes a second request."""
 

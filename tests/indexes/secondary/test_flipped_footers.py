@@ -26,7 +26,7 @@ WHERE = {
 }
 ROWS = 600
 _QUERIED = 211
-"""Of so many flips one is met by a query, which takes longer than a reader."""
+"""Flips for each one that a query meets, which takes longer than a reader."""
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from lake_formats import has_iceberg, new_table
+from lake_formats import new_table
 from law_cases import law_cases
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
@@ -146,7 +146,7 @@ def numbers(rows: pa.Table) -> dict[str, list[Any]]:
 
 
 def counted(spark: SparkSession, path: str, table_format: str = "parquet") -> dict[str, list[Any]]:
-    """What ``numbers`` gives, by Spark."""
+    """Return what ``numbers`` gives, by Spark."""
     frame = spark.read.format(table_format).load(path).orderBy("id")
     names = [name for name in COUNTS if name not in ("ms", "ntz") or name in frame.columns]
     rows = frame.selectExpr(*(f"{COUNTS[name]} AS {name}" for name in names)).collect()
@@ -300,8 +300,6 @@ def test_old_times_of_another_zone_are_refused_and_recent_ones_read(
 def test_iceberg_takes_days_as_they_are_in_the_files_of_others(
     spark: SparkSession, tmp_path: Path, warehouse: Path
 ) -> None:
-    if not has_iceberg():
-        pytest.skip("Iceberg has no jar for this Spark")
     name, place = new_table("iceberg", tmp_path, warehouse)
     with settings_of(spark, {"spark.sql.session.timeZone": "UTC", **WRITES_LEGACY}):
         of_days(spark, OLD + RECENT).select("id", "d", "one").write.parquet(str(tmp_path / "files"))

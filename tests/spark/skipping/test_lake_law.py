@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from lake_formats import ICEBERG_CATALOG
-from lake_law.changing_table import LONG, ChangingTable, DeltaTable, IcebergTable
+from lake_law.changing_delta import DeltaTable
+from lake_law.changing_iceberg import IcebergTable
+from lake_law.changing_table import LONG, ChangingTable
 from lake_law.law import QUICK, Checked, LawBroken, compare_asked, run_law
 from lake_law.planted import (
     DELETES_FORGOTTEN,

@@ -90,7 +90,7 @@ class TableMetadata:
 
     @property
     def why_outdated(self) -> str | None:
-        """Why nothing is known of any file though there is metadata of some; None if that is not so."""
+        """The reason why metadata of files is not believed, of whatever file; None for metadata that is."""
         if self.segments or not self.state.segments:
             return None
         return (
