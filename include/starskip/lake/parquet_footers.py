@@ -145,7 +145,10 @@ def file_schema(footer: Any) -> pa.Schema:
     told = (footer.metadata or {}).get(_ROW_METADATA, b"")
     if TYPE_TEXT.encode() not in told:
         return schema
-    texts = {each["name"]: each["metadata"].get(TYPE_TEXT) for each in json.loads(told)["fields"]}
+    try:
+        texts = {each["name"]: each["metadata"].get(TYPE_TEXT) for each in json.loads(told)["fields"]}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return schema  # Spark, too, goes on without types that it cannot read.
     return pa.schema(
         [each.with_metadata({TYPE_TEXT: text} if (text := texts.get(each.name)) else None) for each in schema]
     )

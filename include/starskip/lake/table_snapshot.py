@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import xxhash
 
 from starskip.errors import NotPlainFiles, SourceError
@@ -56,6 +57,13 @@ rows of the data file. ``equality_ids``: field ids of the columns that rows are 
 
 NO_SNAPSHOT = -1
 """The version of an Iceberg table without a snapshot."""
+
+
+def numbers_of_log(etags: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the numbers in ETags of a table format, Delta's times in ms and Iceberg's commits; else null."""
+    return pc.struct_field(pc.extract_regex(etags, "^(?:delta|iceberg):(?P<number>[0-9]+)$"), "number").cast(
+        pa.int64()
+    )
 
 
 def _nothing() -> None:

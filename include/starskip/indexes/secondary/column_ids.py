@@ -14,7 +14,7 @@ from starskip.predicates.column_name import column_name
 COLUMN_IDS = "column_ids"
 """Option of a table source: JSON of what tells each column in files, by its name when indexes were made."""
 CHAR_LENGTHS = "char_lengths"
-"""Another: JSON of n of each column of CHAR(n), whose keys are padded to it, by its name then."""
+"""Option of a table source: JSON of the length that keys of each column of CHAR(n) have, by its name then."""
 
 
 def column_ids(snapshot: TableSnapshot) -> str | None:
@@ -26,8 +26,11 @@ def column_ids(snapshot: TableSnapshot) -> str | None:
 
 def lengths_text(lengths: Mapping[tuple[str, ...], int]) -> str | None:
     """Return the text of ``CHAR_LENGTHS`` for a table's columns, None if it has no such column."""
-    found = {column_name(path): length for path, length in lengths.items()}
-    return json.dumps(found, sort_keys=True) if found else None
+    return json.dumps(_by_name(lengths), sort_keys=True) if lengths else None
+
+
+def _by_name(lengths: Mapping[tuple[str, ...], int]) -> Mapping[str, int]:
+    return {column_name(path): length for path, length in lengths.items()}
 
 
 def known_lengths(options: Mapping[str, str]) -> Mapping[str, int]:
@@ -42,8 +45,7 @@ def is_of_same_columns(index: SecondaryIndex, options: Mapping[str, str], snapsh
     A column may have been renamed, and another one have its name since. One that was CHAR(n) has shorter
     values now.
     """
-    lengths = known_lengths(options)
-    lengths_now = json.loads(lengths_text(char_lengths(snapshot.columns)) or "{}")
+    lengths, lengths_now = known_lengths(options), _by_name(char_lengths(snapshot.columns))
     if snapshot.columns and any(lengths.get(name) != lengths_now.get(name) for name in index.columns):
         return False
     former, now = json.loads(options.get(COLUMN_IDS, "{}")), column_ids(snapshot)

@@ -24,7 +24,6 @@ from starskip.indexes.secondary.table_files import full_path, hadoop_path
 from starskip.indexes.secondary.table_to_index import FORMAT, PRIMARY, TableToIndex, reader_options
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
-from starskip.indexes.skipping.metadata.damaged_groups import damaged_groups
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
 from starskip.indexes.skipping.metadata.metadata_storage import files_root
@@ -80,7 +79,7 @@ def create_indexes(
         file_format = file_format or kept.get(FORMAT)
         _require_same_options(path, former, options)
         options = reader_options(kept)
-    table = _table(path, file_format, version, primary, settings, engine, _readable(former), options or {})
+    table = _table(path, file_format, version, primary, settings, engine, former, options or {})
     _require_same_columns(former, table)
     types = table.schema.types_by_name()
     for index in indexes:
@@ -110,7 +109,7 @@ def refresh_indexes(
     """
     former = existing_indexes(path, root)
     options = former.source.options
-    known = None if in_full else _readable(former)
+    known = None if in_full else former
     as_format = file_format or options.get(FORMAT)
     read_with = reader_options(options)
     table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known, read_with)
@@ -166,11 +165,6 @@ def existing_indexes(path: str, root: str | None = None) -> TableMetadata:
 def new_commit() -> Commit:
     """Return a commit of this command."""
     return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
-
-
-def _readable(metadata: TableMetadata | None) -> TableMetadata | None:
-    """Return metadata of which the files' names can be read; a refresh collects all files of another anew."""
-    return None if metadata is None or damaged_groups(metadata).is_listing else metadata
 
 
 def _table(

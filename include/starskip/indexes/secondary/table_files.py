@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,11 +15,10 @@ from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.lake.open_table import open_table
 from starskip.lake.pieced_formats import why_not_understood
 from starskip.lake.table_name import CATALOG
-from starskip.lake.table_snapshot import TableSnapshot
+from starskip.lake.table_snapshot import TableSnapshot, numbers_of_log
 from starskip.storage.files.object_url import object_url
 
 _NS_PER_MS = 1_000_000
-_OF_LOGS = re.compile("(?:delta|iceberg):([0-9]*)")
 
 
 def listed_table(
@@ -69,9 +67,10 @@ def table_files(snapshot: TableSnapshot) -> TableFiles:
     Iceberg table's file the number of the commit that added it.
     """
     files = snapshot.files
+    told = (files["modified_ns"], numbers_of_log(files["etag"]), files["etag"])
     modified = [
-        ns // _NS_PER_MS if ns is not None else _stand_in(etag)
-        for ns, etag in zip(files["modified_ns"].to_pylist(), files["etag"].to_pylist(), strict=True)
+        ns // _NS_PER_MS if ns is not None else number if number is not None else _stand_in(etag)
+        for ns, number, etag in zip(*(each.to_pylist() for each in told), strict=True)
     ]
     paths = pa.array([hadoop_path(each) for each in files["path"].to_pylist()], pa.string())
     sizes = np.asarray(files["size_bytes"].to_numpy(), np.int64)
@@ -81,8 +80,5 @@ def table_files(snapshot: TableSnapshot) -> TableFiles:
 def _stand_in(etag: str | None) -> int:
     if etag is None:
         return 0
-    of_log = _OF_LOGS.fullmatch(etag)
-    if of_log is not None:
-        return int(of_log[1] or 0)
     # Below 2**40 ms, a time of 2004: it never counts as young.
     return xxhash.xxh3_64_intdigest(etag.encode()) >> 24

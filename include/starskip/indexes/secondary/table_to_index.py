@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from starskip.errors import SourceError, SourceOutage
+from starskip.errors import DamagedFile, SourceError, SourceOutage
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
@@ -93,13 +94,16 @@ class TableToIndex:
         """The columns of all files of the last listing."""
         if self._schema is None:
             unread = np.ones(self.snapshot.files.num_rows, np.bool_)
-            text = None if self.known is None else self.known.source.options.get(SCHEMA)
-            if self.known is not None and text is not None:
-                unread &= ~known_files(table_files(self.snapshot), self.known)
+            text, lengths = None, None
+            if self.known is not None:
+                options = self.known.source.options
+                # Of a damaged listing no file is known, and a refresh collects all of them anew.
+                with suppress(DamagedFile):
+                    unread &= ~known_files(table_files(self.snapshot), self.known)
+                    text, lengths = options.get(SCHEMA), known_lengths(options)
             files = list(files_of_snapshot(self.snapshot, self.options).values())
             chosen = [file for file, is_unread in zip(files, unread.tolist(), strict=True) if is_unread]
             run_tasks = EngineTasks(self.engine).run_tasks
-            lengths = None if self.known is None else known_lengths(self.known.source.options)
             self._schema = table_schema(self.snapshot, text, lambda: file_schemas(chosen, run_tasks), lengths)
         return self._schema
 

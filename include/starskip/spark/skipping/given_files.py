@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
-from starskip.lake.table_snapshot import TableSnapshot
+from starskip.lake.table_snapshot import TableSnapshot, numbers_of_log
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.known_files import packed_texts
@@ -25,8 +25,8 @@ def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot:
     """
     files = snapshot.files.filter(pc.equal(snapshot.files["file_format"], "parquet"))
     sizes = files["size_bytes"].to_numpy(zero_copy_only=False)
-    times = pc.replace_substring_regex(files["etag"], "^(delta|iceberg):", "").cast(pa.int64())
-    numbers = np.concatenate([sizes, times.to_numpy(zero_copy_only=False)]).astype("<i8")
+    times = numbers_of_log(files["etag"]).to_numpy(zero_copy_only=False)
+    numbers = np.concatenate([sizes, times]).astype("<i8")
     made = new_java(
         toolbox.gateway,
         "GivenFiles",

@@ -172,22 +172,19 @@ class SourceTable:
             column = _repeated(file.partition[name], table.num_rows) if is_told else table.column(name)
             if self.is_versioned and pa.types.is_timestamp(wanted):
                 column = _in_zone_of(column, wanted)
-            if column.type == wanted:
-                arrays.append(column if length is None else pc.utf8_rpad(column, length))
-                continue
             try:
-                if not (is_told or name in self.casts or fits(column.type, wanted)):
-                    raise pa.ArrowTypeError("cast it, or write the file anew")
-                # Whoever asks for coarser times does not want the digits behind; of others none may be lost.
-                column = in_unit_of(column, wanted) if name in self.casts else column
-                column = column.cast(wanted)
-                arrays.append(column if length is None else pc.utf8_rpad(column, length))
+                if column.type != wanted:
+                    if not (is_told or name in self.casts or fits(column.type, wanted)):
+                        raise pa.ArrowTypeError("cast it, or write the file anew")
+                    # Whoever asks for coarser times does not want the digits behind; else none may be lost.
+                    column = (in_unit_of(column, wanted) if name in self.casts else column).cast(wanted)
             except pa.ArrowException as error:
                 raise SourceError(
                     f"{file.identity.path}: column {name}: is {column.type} and does not fit {wanted}, as it "
                     f"is in the table's first file or was asked for ({first_line(error)})",
                     source=file.identity.path,
                 ) from error
+            arrays.append(column if length is None else pc.utf8_rpad(column, length))
         return pa.table(arrays, names=columns)
 
 
