@@ -27,6 +27,7 @@ from starskip.indexes.secondary import (
 )
 from starskip.indexes.secondary.check_blocks import disordered_blocks
 from starskip.indexes.secondary.entries import addresses_in, entries_of, file_of, row_of
+from starskip.indexes.secondary.key_range import KeyRange
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
     describe_indexes,
@@ -35,6 +36,8 @@ from starskip.indexes.secondary.lifecycle import (
     optimize_indexes,
     refresh_indexes,
 )
+from starskip.indexes.secondary.merge_cuts import RunFiles
+from starskip.indexes.secondary.merge_segments import MergePart
 from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, secondary_index
@@ -249,6 +252,17 @@ def test_parts_hold_about_as_many_entries_each(tmp_path: Path, monkeypatch: pyte
         assert sum(entries) == 80_000
         assert len(entries) >= 4
         assert max(entries) < 2 * sum(entries) / len(entries), entries
+
+
+def test_a_part_that_was_merged_keeps_no_run_open(tmp_path: Path) -> None:
+    folder = tmp_path / "t"
+    written(folder, 2)
+    for name in ("btree:n", "rtree:lat,lng"):
+        runs = tuple(RunFiles(run.rows, run.blocks) for run, _, _ in runs_of(folder, name))
+        part = MergePart(index_storage(str(folder)), secondary_index(name), runs, KeyRange())
+        assert sum(piece.num_rows for piece in part.merged())
+        # All parts of an index are there until the last one is merged.
+        assert part.within.known == {}
 
 
 def test_a_key_that_most_rows_have_lies_in_one_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
