@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from pyspark.sql import SparkSession
+from skipping_tables import settings_of
 from starskip.cli.main import main
 from starskip.errors import SourceError
 from starskip.indexes.secondary import open_table as indexed_table
@@ -30,9 +31,8 @@ ROWS = """SELECT int(id), concat(repeat('z', 40), id), IF(id = 3, double('NaN'),
 
 @pytest.fixture(autouse=True)
 def few_tasks(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
-    yield
-    spark.conf.unset("spark.sql.shuffle.partitions")
+    with settings_of(spark, {"spark.sql.shuffle.partitions": "1"}):
+        yield
 
 
 def files_by_kind(snapshot: TableSnapshot) -> dict[str, list[str]]:

@@ -32,11 +32,18 @@ def lines_of(folder: Path, files: Mapping[str, str]) -> str:
 
 @contextmanager
 def settings_of(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Have a session's settings for a while, and none of these behind it."""
-    for name, value in settings.items():
-        spark.conf.set(name, value)
+    """Change a session's settings for a while, and set what they were before behind it.
+
+    They are not unset: Delta enables reading by field ids once in a session, and needs it from then on.
+    """
+    before = {name: spark.conf.get(name, None) for name in settings}
     try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
         yield
     finally:
-        for name in settings:
-            spark.conf.unset(name)
+        for name, value_before in before.items():
+            if value_before is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value_before)

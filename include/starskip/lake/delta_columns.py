@@ -71,12 +71,12 @@ def _within(
         ]
     elif hasattr(of_delta, "element_type"):
         inner = [("element", of_delta.element_type, kind.value_type)]
-    return tuple(
-        SnapshotColumn(
-            (*path, name), type_, stored=(*stored, name), children=_within(each, type_, path, stored)
-        )
-        for name, each, type_ in inner
-    )
+    found = []
+    for name, each, type_ in inner:
+        below, stored_below = (*path, name), (*stored, name)
+        children = _within(each, type_, below, stored_below)
+        found.append(SnapshotColumn(below, type_, stored=stored_below, children=children))
+    return tuple(found)
 
 
 def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Table | None:

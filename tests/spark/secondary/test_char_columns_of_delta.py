@@ -194,6 +194,31 @@ def skipping_on(spark: SparkSession) -> Iterator[SparkSession]:
     skipping.disable(spark)
 
 
+@pytest.mark.parametrize("is_plain", [False, True])
+def test_fields_of_structs_within_lists_and_maps(spark: SparkSession, tmp_path: Path, is_plain: bool) -> None:
+    path = str(tmp_path / "t")
+    inner = "struct<c: char(3), v: varchar(3)>"
+    spark.sql(
+        f"CREATE TABLE delta.`{path}` (id bigint, l array<{inner}>, m map<char(2), {inner}>, "
+        f"s struct<l: array<array<{inner}>>, c: char(4)>) USING delta"
+    )
+    made = "named_struct('c', 'a', 'v', 'b')"
+    spark.sql(
+        f"SELECT 1L id, array({made}, NULL) l, map('k', {made}) m, "
+        f"named_struct('l', array(array({made})), 'c', 'x') s"
+    ).write.format("delta").mode("append").save(path)
+    name = f"delta.`{path}`"
+    if is_plain:
+        shutil.rmtree(f"{path}/_delta_log")
+        name = f"parquet.`{path}`"
+    (wanted,) = (each.asDict(recursive=True) for each in spark.sql(f"SELECT * FROM {name}").collect())
+    assert is_plain or wanted["l"][0]["c"] == "a  "
+    create_indexes(path, ["btree:id"])
+    for by in ((), ("scan",)):
+        (found,) = open_table(path).query("id = 1", path=by).to_pylist()
+        assert {**found, "m": dict(found["m"])} == wanted, by
+
+
 def small_table(spark: SparkSession, path: str) -> str:
     """A table of six files, the first of them with a value in CHAR(5) that is shorter."""
     name = f"delta.`{path}`"

@@ -65,10 +65,9 @@ def compare(spark: SparkSession, folder: Path, file_format: str, cases: int, beg
 @pytest.fixture(autouse=True)
 def _utc(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(text_blocks, "BLOCK_BYTES", 500)
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
     metadata_changed()
     # ORC's reader fails on some filters with null (a NullPointerException for a literal); a scan does not.
-    with settings_of(spark, {"spark.sql.orc.filterPushdown": "false"}):
+    with settings_of(spark, {"spark.sql.session.timeZone": "UTC", "spark.sql.orc.filterPushdown": "false"}):
         yield
 
 

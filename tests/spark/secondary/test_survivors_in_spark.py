@@ -227,13 +227,11 @@ def test_old_times_and_times_beyond_2262_are_found(on: SparkSession, tmp_path: P
     texts = ["0001-01-02 00:00:00", "1582-10-10 00:00:00", "1899-12-31 23:00:00", "2026-11-23 10:00:00"]
     texts += ["2262-04-12 00:00:00", "9999-12-31 23:59:59"]
     for mode in ("CORRECTED", "LEGACY"):
-        on.conf.set("spark.sql.parquet.datetimeRebaseModeInWrite", mode)
-        on.conf.set("spark.sql.parquet.int96RebaseModeInWrite", mode)
-        for number, text in enumerate(texts):
-            frame = on.sql(f"SELECT {number} AS id, TIMESTAMP '{text}' AS ts, DATE '{text[:10]}' AS d")
-            frame.coalesce(1).write.mode("append").parquet(folder)
-    on.conf.unset("spark.sql.parquet.datetimeRebaseModeInWrite")
-    on.conf.unset("spark.sql.parquet.int96RebaseModeInWrite")
+        kinds = ("datetime", "int96")
+        with settings_of(on, {f"spark.sql.parquet.{kind}RebaseModeInWrite": mode for kind in kinds}):
+            for number, text in enumerate(texts):
+                frame = on.sql(f"SELECT {number} AS id, TIMESTAMP '{text}' AS ts, DATE '{text[:10]}' AS d")
+                frame.coalesce(1).write.mode("append").parquet(folder)
     aged(tmp_path / "times")
     create_indexes(folder, ["btree:ts", "btree:d"])
     metadata_changed()

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from skipping_tables import aged
+from skipping_tables import aged, settings_of
 from starskip.errors import ConfigError, SourceError, StarskipError
 from starskip.indexes.skipping.metadata.collect_order import CollectOrder
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
@@ -222,12 +222,9 @@ def test_an_unreadable_file_is_left_out_though_the_session_passes_over_such(
     spark.range(20).coalesce(1).write.orc(str(folder))
     (folder / "bad.orc").write_text("this is no ORC file")
     old(folder)
-    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
-    try:
+    with settings_of(spark, {"spark.sql.files.ignoreCorruptFiles": "true"}):
         table = spark.read.schema("id long").orc(str(folder))
         done = skipping.create(spark, table, ["minmax:id"])
-    finally:
-        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
     assert [Path(each).name for each in done.damaged_files] == ["bad.orc"]
     assert [Path(each).suffix for each in opened(done.location).paths.to_pylist()] == [".orc"]
     assert opened(done.location).files == 1

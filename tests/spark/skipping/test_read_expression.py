@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
+from skipping_tables import settings_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet, nodes
 from starskip.spark.skipping.leaf_predicates import NONDETERMINISTIC, attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree
@@ -80,15 +81,12 @@ def test_literals(read: Read, predicate: str, kind: pa.DataType, value: object) 
 
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Pacific/Apia"])
 def test_an_hour_that_the_clock_shows_twice(spark: SparkSession, read: Read, zone: str) -> None:
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
+    with settings_of(spark, {"spark.sql.session.timeZone": zone}):
         for seconds in (1793511000, 1793514600, -62135596800 + 1, 253402300799 + 86400 * 400):
             found = literal_of(read(f"ts = timestamp_micros({seconds * 1_000_000 + 7})"))
             assert found.cast(pa.int64()).as_py() == seconds * 1_000_000 + 7
             far = literal_of(read(f"day = date_from_unix_date({seconds // 86400})"))
             assert far.cast(pa.int32()).as_py() == seconds // 86400
-    finally:
-        spark.conf.unset("spark.sql.session.timeZone")
 
 
 @pytest.mark.parametrize("count", [3, 2000])
@@ -192,11 +190,8 @@ def test_what_a_cast_makes_of_a_column(spark: SparkSession, read: Read) -> None:
     assert calls_of(read("try_cast(s AS int) = 3"), "TryCast") == [("int",)]
     assert calls_of(read("try_cast(s AS int) = 3"), "Cast") == []
     # What does not fit is an error in the one mode, and another value in the other.
-    spark.conf.set("spark.sql.ansi.enabled", "false")
-    try:
+    with settings_of(spark, {"spark.sql.ansi.enabled": "false"}):
         assert calls_of(read("cast(id AS tinyint) = 3"), "LegacyCast") == [("tinyint",)]
-    finally:
-        spark.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_which_function_of_a_class_is_called(read: Read) -> None:

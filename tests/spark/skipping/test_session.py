@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession, functions
-from skipping_tables import aged
+from skipping_tables import aged, settings_of
 from starskip.errors import ConfigError
 from starskip.spark import skipping
 
@@ -122,11 +122,8 @@ def test_reasons_for_reading_all(t: str, skipping_on: SparkSession, tmp_path: Pa
     retyped = skipping_on.read.schema("id int").parquet(t).where("id = 7")
     assert "another schema" in skipping.explain(retyped)[0]["not_skipped_because"][0]
     assert len(retyped.inputFiles()) == 5
-    skipping_on.conf.set("spark.starskip.skipping.enabled", "false")
-    try:
+    with settings_of(skipping_on, {"spark.starskip.skipping.enabled": "false"}):
         assert "enabled is false" in reasons("SELECT * FROM t WHERE id = 7")[0]
-    finally:
-        skipping_on.conf.unset("spark.starskip.skipping.enabled")
 
 
 def test_statistics_are_of_the_calling_thread(t: str, skipping_on: SparkSession) -> None:
@@ -231,11 +228,8 @@ def test_other_formats(skipping_on: SparkSession, table_of: Table, file_format: 
     if file_format == "orc":
         return
     # The same text is another instant in another zone.
-    skipping_on.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    try:
+    with settings_of(skipping_on, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
         assert len(reader.load(path).where("ts = timestamp'1970-01-01 05:00:00'").inputFiles()) == 4
-    finally:
-        skipping_on.conf.unset("spark.sql.session.timeZone")
 
 
 def test_times_in_paths_are_read_in_the_zone_of_the_session(
@@ -246,13 +240,10 @@ def test_times_in_paths_are_read_in_the_zone_of_the_session(
     whole = skipping_on.read.parquet(path)
     skipping.create(skipping_on, whole, ["minmax:hour", "minmax:id"])
     assert len(whole.where("id = 2").inputFiles()) == 1
-    skipping_on.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
-    try:
+    with settings_of(skipping_on, {"spark.sql.session.timeZone": "Asia/Tokyo"}):
         found = skipping_on.read.parquet(path).where("hour = timestamp'1970-01-01 02:00:00' OR id = 0")
         assert sorted(row["id"] for row in found.collect()) == [0, 2]
         assert len(skipping_on.read.parquet(path).where("id = 2").inputFiles()) == 1
-    finally:
-        skipping_on.conf.unset("spark.sql.session.timeZone")
 
 
 def test_functions_of_users_that_are_random_skip_nothing(t: str, skipping_on: SparkSession) -> None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import deltalake
 from lake_law.changing_table import COLUMNS, KINDS, ChangingTable, quoted
+from skipping_tables import settings_of
 
 
 class DeltaTable(ChangingTable):
@@ -48,8 +49,8 @@ class DeltaTable(ChangingTable):
         self.sql(f"REORG TABLE {self.name} APPLY (PURGE)")
 
     def vacuum(self) -> None:
-        self.spark.conf.set("spark.databricks.delta.retentionDurationCheck.enabled", "false")
-        self.sql(f"VACUUM {self.name} RETAIN 0 HOURS")
+        with settings_of(self.spark, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
+            self.sql(f"VACUUM {self.name} RETAIN 0 HOURS")
         self.history.clear()
 
     def restore(self) -> None:
