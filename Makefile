@@ -17,7 +17,10 @@ ARGS     ?=
 PORT     ?= 8080
 # Processes of the tests: one more than two cores, since some tests wait.
 TEST_PROCESSES ?= 3
+SHARD ?=
+MINUTES ?= 30
 LAWS ?= 10
+TESTED := $(PYTHON) tests/support/timed.py -m pytest --dist loadscope --no-loadscope-reorder -n $(TEST_PROCESSES)
 
 # A hundred programs of a night and of the tests would each compile what they import.
 unexport PYTHONDONTWRITEBYTECODE
@@ -28,7 +31,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-fast test-laws test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -39,8 +42,14 @@ setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
-test: java $(INSTALLED) $(CLASSES) ## Run all tests (ARGS="tests/sql -k name" TEST_PROCESSES=3)
-	@$(PYTHON) -m pytest -n $(TEST_PROCESSES) --dist loadscope --no-loadscope-reorder $(ARGS)
+test: java $(INSTALLED) $(CLASSES) ## Run the tests of each day, laws with few cases (ARGS="tests/sql -k name" TEST_PROCESSES=3)
+	@STARSKIP_LAWS=0.2 $(TESTED) -m "not slow" $(ARGS)
+
+test-all: java $(INSTALLED) $(CLASSES) ## Run all tests, or one shard of what make test leaves out (SHARD=3/7 ARGS= TEST_PROCESSES=3)
+	@$(TESTED) $(if $(SHARD),--shard $(SHARD)) $(ARGS)
+
+test-touched: $(INSTALLED) ## Run the shards that the last four hours' commits concern, as far as the time goes (MINUTES=30)
+	@$(PYTHON) tests/support/shards.py --minutes "$(MINUTES)"
 
 test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Expectations, whole nights and long laws (ARGS=)
 	@$(PYTHON) -m pytest -n 2 -m "not spark and not dags and not quality and not ui and not slow" $(ARGS)

@@ -33,6 +33,8 @@ from obstore.store import S3Store
 from search_servers import elasticsearch as elasticsearch
 from search_servers import opensearch as opensearch
 from search_servers import search_server as search_server
+from shards import pytest_addoption as pytest_addoption
+from shards import tests_of_the_shard
 from short_lived_java import pytest_sessionstart as pytest_sessionstart
 from spark_first import pytest_runtest_logstart as pytest_runtest_logstart
 from starskip.lake.lake_table import LakeTable
@@ -85,11 +87,9 @@ def _file(nodeid: str) -> str:
     return nodeid.partition("::")[0]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark whole nights as slow; put the groups first, then files with slow tests: processes end together."""
-    for item in items:
-        if item.nodeid.startswith("tests/night/"):
-            item.add_marker(pytest.mark.slow)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of a shard; put the groups first, then files with slow tests: processes end together."""
+    items[:] = tests_of_the_shard(config, items)
     groups = list(_GROUPS.values())
     slow = {_file(item.nodeid) for item in items if item.get_closest_marker("slow")}
 

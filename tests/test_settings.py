@@ -21,6 +21,8 @@ from starskip.settings.environment import environment_overrides, settings_enviro
 from starskip.settings.overrides import with_overrides
 from starskip.settings.setting_value import value_text
 
+pytestmark = pytest.mark.slow
+
 DEFAULTS = family_defaults()
 DECLARED = [each for each, _ in DEFAULTS.items()]
 
@@ -270,7 +272,6 @@ def values_of(declared: Declared) -> st.SearchStrategy[Any]:
 DRAWN = st.fixed_dictionaries({each.place: values_of(each) for each in DECLARED})
 
 
-@pytest.mark.slow
 @given(DRAWN)
 def test_settings_are_what_they_are_read_back_as_from_every_place(values: dict[str, Any]) -> None:
     settings = DEFAULTS.changed(values)

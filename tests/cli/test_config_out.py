@@ -10,8 +10,6 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-pytestmark = pytest.mark.slow
-
 Call = Callable[..., Result]
 Write = Callable[..., Path]
 

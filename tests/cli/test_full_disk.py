@@ -13,8 +13,6 @@ import pyarrow.csv
 import pytest
 from tiny_disk import run_on_tiny_disk
 
-pytestmark = pytest.mark.slow
-
 INSTALLED = Path(sys.executable).with_name("starskip")
 Command = Callable[[Path, Path], list[str | Path]]
 

@@ -16,8 +16,6 @@ from starskip.indexes.family_settings import family_defaults
 from starskip.reports.sentences import kind_label, kind_noun
 from starskip.run.stages import STAGE_NAMES
 
-pytestmark = pytest.mark.slow
-
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
 LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
 NIGHT_LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-20.log.gz"
@@ -137,6 +135,7 @@ def test_a_family_with_an_access_path_is_simulated(
     assert advice["indexes"][0]["size_bytes"] is None
 
 
+@pytest.mark.slow
 def test_a_night_advises_it_and_its_report_says_so(
     modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:

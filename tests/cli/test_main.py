@@ -236,7 +236,6 @@ def test_a_folder_that_may_not_be_read(place: Path, call: Call, monkeypatch: pyt
         assert "Permission denied" in result.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deep.yaml", "settings.yaml"])
 def test_the_installed_command_shows_no_stack_trace(name: str, place: Path, installed: Call) -> None:
     done = installed(*STAGE, name, cwd=place)

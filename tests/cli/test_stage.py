@@ -14,8 +14,6 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.slow
-
 Call = Callable[..., Any]
 
 DATE = ("--run-date", "2026-11-20")
@@ -40,6 +38,7 @@ def recommendations(config: Path) -> list[str]:
     return [str(row) for row in snapshot.read_table().to_pylist()]
 
 
+@pytest.mark.slow
 def test_each_stage_by_hand_in_order_gives_what_all_gives(call: Call, config: Path) -> None:
     for name in STAGE_NAMES:
         result = call("stage", name, "--config", config, *DATE)
@@ -81,6 +80,7 @@ def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> No
     assert "select_indexes: tables 1, chosen indexes 1, " in result.stdout
 
 
+@pytest.mark.slow
 def test_a_setting_of_the_environment_lies_between_file_and_arguments(
     call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -112,6 +112,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 def test_a_bomb_costs_neither_memory_nor_disk(config: Path, tmp_path: Path, deep_store: Path) -> None:
     (tmp_path / "segments" / "bomb").mkdir(parents=True)
     head = tarfile.TarInfo("s/columns.psf")

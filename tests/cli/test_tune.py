@@ -9,8 +9,6 @@ import pytest
 from click.testing import CliRunner
 from starskip.cli.main import main
 
-pytestmark = pytest.mark.slow
-
 Tune = Callable[..., dict[str, Any]]
 Call = Callable[..., Any]
 
@@ -78,6 +76,7 @@ def test_a_table_alone_is_advised_as_it_is_among_others(tune: Tune) -> None:
     assert tune(*AIRLINE, *INVERTED)["airlineStats"] == tune("--log", LOG, *INVERTED)["airlineStats"]
 
 
+@pytest.mark.slow
 def test_a_larger_k_never_saves_less_and_is_an_upper_bound(tune: Tune) -> None:
     savings = []
     for k in (1, 2, 3, 5, 40):
@@ -101,6 +100,7 @@ def test_a_gain_that_no_index_reaches(tune: Tune) -> None:
     assert "below_min_gain" in {refused["reason"] for refused in advice["refused"]}
 
 
+@pytest.mark.slow
 def test_several_logs_behind_one_option_add_up(tune: Tune) -> None:
     other = LOG.replace("-18", "-19")
     (advice,) = tune(
@@ -127,6 +127,7 @@ def test_an_index_in_force_is_not_proposed_and_an_unused_one_is_dropped(tune: Tu
     assert [drop["columns"] for drop in advice["drops"]] == [["Flights"]]
 
 
+@pytest.mark.slow
 def test_a_sorted_column_is_chosen(tune: Tune) -> None:
     (advice,) = tune(*LINEITEM, "--index", "sorted").values()
     assert advice["sorted_column"] == "l_suppkey"

@@ -10,8 +10,6 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.slow
-
 Call = Callable[..., Any]
 Tune = Callable[..., dict[str, Any]]
 

@@ -14,6 +14,8 @@ from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import query_shape
 
+pytestmark = pytest.mark.slow
+
 Case = dict[str, Any]
 
 ERROR_RATIO = 0.0001
@@ -28,7 +30,6 @@ def _beyond(cases: list[tuple[str, float, float]]) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_measured_predicates_of_lineitem(
     truth: Callable[[str], list[Case]], scanned: Callable[..., float]
 ) -> None:
@@ -49,7 +50,6 @@ def test_measured_predicates_of_lineitem(
     assert _beyond(cases) == []
 
 
-@pytest.mark.slow
 def test_measured_not_or_multi_value_raw_and_filter_clauses(
     truth: Callable[[str], list[Case]], scanned: Callable[..., float]
 ) -> None:

@@ -20,6 +20,8 @@ from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.storage.schemas import INDEX_SIZES, TABLE_FACTS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "include" / "sample" / "segments"
 HELD_OUT = ROOT / "benchmarks" / "data" / "heldout" / "segments"
@@ -60,7 +62,6 @@ def errors(table: str, sampled: Sequence[int], max_rows: int = 1 << 20) -> dict[
     return {index: abs(sizes[index] / real - 1) for index, real in real_sizes(table).items()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("table", TABLES)
 def test_reading_every_segment_gives_the_real_sizes_to_the_byte(table: str) -> None:
     everything = range(len(segment_sizes(table)))

@@ -19,7 +19,7 @@ import pytest
 from job_context import context_of
 
 CHECKOUT = Path(__file__).parents[2]
-pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 # As spark-submit does in client mode: Java, which starts the job's Python, which may start workers.
 JAVA = """#!{python}

@@ -1,7 +1,7 @@
 """Whole nights as ``make night`` runs them: Airflow's own ``dags test``, real Spark jobs, real gates.
 
-To keep time down, the jobs of half of the stages go to Spark in the first night; the backfill's test submits
-those of the other half. What is asked of the nights after it is the DAG's: their jobs run in one process.
+What is asked of most nights here is the DAG's: their jobs run in one process. One night submits the jobs of half
+of the stages to Spark; the backfill's test submits those of the other half.
 In the lake lineitem is a Delta table, as it is for ``make night``.
 """
 
@@ -147,6 +147,12 @@ def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
     house.store.publish(
         "recommendations", OTHER_NIGHT, parts, replace="all", created_at=created_at, created_by="test"
     )
+    return house.run()
+
+
+@pytest.fixture(scope="module")
+def on_spark(house: House, first_advice: object) -> subprocess.CompletedProcess[str]:
+    """The same night again, with the jobs of half of the stages on Spark."""
     return house.run(on_spark=set(STAGE_NAMES) - ON_A_CLUSTER)
 
 
@@ -156,7 +162,7 @@ def first_advice(house: House, first: subprocess.CompletedProcess[str]) -> list[
 
 
 @pytest.fixture(scope="module")
-def second(house: House, first_advice: list[dict[str, Any]]) -> subprocess.CompletedProcess[str]:
+def second(house: House, on_spark: object) -> subprocess.CompletedProcess[str]:
     """The same night again, after every segment of lineitem was damaged."""
     for path in (house.folder / "sample" / "segments" / "lineitem").iterdir():
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 3])
@@ -196,8 +202,17 @@ def test_the_advice_is_the_best_set_that_was_measured_for_what_no_star_tree_answ
         assert all(column in html for _, column in indexes)
 
 
+@pytest.mark.slow
+def test_a_night_on_spark_gives_the_same_advice(
+    house: House, first_advice: list[dict[str, Any]], on_spark: subprocess.CompletedProcess[str]
+) -> None:
+    assert on_spark.returncode == 0
+    same_advice(house, first_advice)
+
+
+@pytest.mark.slow
 def test_the_chosen_skipping_indexes_are_built_and_queries_read_less_with_the_same_rows(
-    house: House, first: subprocess.CompletedProcess[str]
+    house: House, on_spark: subprocess.CompletedProcess[str]
 ) -> None:
     told = house.report("lineitem")["skipping"]
     assert {index["outcome"] for index in told["chosen"]} == {"created"}
@@ -220,8 +235,9 @@ def test_the_chosen_skipping_indexes_are_built_and_queries_read_less_with_the_sa
     assert (house.folder / "skipping").is_dir()
 
 
+@pytest.mark.slow
 def test_the_chosen_star_trees_are_built_and_answer_as_a_scan_does_with_less_to_read(
-    house: House, first: subprocess.CompletedProcess[str]
+    house: House, on_spark: subprocess.CompletedProcess[str]
 ) -> None:
     trees = house.report("lineitem")["star_trees"]
     assert [tree["outcome"] for tree in trees["chosen"]] == ["built"] * len(trees["chosen"]) != []
@@ -236,7 +252,7 @@ def test_the_chosen_star_trees_are_built_and_answer_as_a_scan_does_with_less_to_
         assert proved["rows_read_from_tree"] < 10_000 < proved["rows_read_by_scan"] == 299_814
     (tree,) = house.report("airlineStats")["star_trees"]["chosen"]
     assert tree["outcome"] == "not_built"
-    assert "verify_indexes: tables 2, shapes" in first.stdout
+    assert "verify_indexes: tables 2, shapes" in on_spark.stdout
 
 
 def test_every_gate_left_its_verdicts_in_the_report(
@@ -246,9 +262,14 @@ def test_every_gate_left_its_verdicts_in_the_report(
     assert gates == {stage for stage in STAGE_NAMES if stage != "write_report"}
 
 
+@pytest.mark.slow
 def test_a_night_that_runs_again_gives_the_same_advice(
     house: House, first_advice: list[dict[str, Any]], second: subprocess.CompletedProcess[str]
 ) -> None:
+    same_advice(house, first_advice)
+
+
+def same_advice(house: House, first_advice: list[dict[str, Any]]) -> None:
     again = house.recommendations("airlineStats")
     assert len(again) == len(first_advice) > 0
     for row, first_row in zip(again, first_advice, strict=True):
@@ -258,12 +279,14 @@ def test_a_night_that_runs_again_gives_the_same_advice(
             assert row[name] == expected, (row["column"], name)
 
 
+@pytest.mark.slow
 def test_a_night_replaces_exactly_itself(house: House, second: subprocess.CompletedProcess[str]) -> None:
     (row,) = house.recommendations("lineitem", OTHER_NIGHT)
     assert row["column"] == "of another night"
     assert house.store.run_dates("reports") == (NIGHT,)
 
 
+@pytest.mark.slow
 def test_a_table_without_one_readable_segment_is_left_out_and_named_and_the_other_reported(
     house: House, second: subprocess.CompletedProcess[str]
 ) -> None:
@@ -280,6 +303,7 @@ def test_a_table_without_one_readable_segment_is_left_out_and_named_and_the_othe
     assert set(states.values()) == {("success", 1)}
 
 
+@pytest.mark.slow
 def test_if_no_table_is_left_the_rest_of_the_night_is_skipped(
     house: House, second: subprocess.CompletedProcess[str]
 ) -> None:
@@ -292,6 +316,7 @@ def test_if_no_table_is_left_the_rest_of_the_night_is_skipped(
     assert states["finish_night"] == ("failed", 1)
 
 
+@pytest.mark.slow
 def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
     house: House, second: subprocess.CompletedProcess[str]
 ) -> None:
@@ -306,6 +331,7 @@ def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
     assert states["parse_query_logs"][0] == "upstream_failed"
 
 
+@pytest.mark.slow
 def test_a_param_that_makes_no_sense_is_refused_in_one_line(house: House, second: object) -> None:
     ran = house.run("--set", "advice.max_indexes=0")
     assert ran.returncode == 1

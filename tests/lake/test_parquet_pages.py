@@ -20,8 +20,6 @@ from starskip.lake.page_reading import read_pages
 from starskip.lake.parquet_pages import PagedFile, paged_file
 from starskip.lake.parquet_thrift import page_locations
 
-pytestmark = pytest.mark.slow
-
 _NOW = datetime(2026, 11, 24, tzinfo=UTC)
 
 

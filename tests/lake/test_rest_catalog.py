@@ -16,6 +16,7 @@ from starskip.lake.open_table import open_table
 from starskip.lake.table_folder import table_folder
 
 pytestmark = pytest.mark.slow
+
 ROWS = pa.table({"a": [3, 1, None], "s": ["x", "y" * 40, None]})
 
 

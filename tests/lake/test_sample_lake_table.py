@@ -12,8 +12,6 @@ import pytest
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window
 
-pytestmark = pytest.mark.slow
-
 SEGMENTS = Path(__file__).parents[2] / "include" / "sample" / "segments"
 CENTS = ("l_extendedprice", "l_discount", "l_tax")
 """Decimals in the lake, where sums are exact; in Pinot the doubles nearest to them."""

@@ -22,8 +22,6 @@ from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.predicates.expression import nodes
 
-pytestmark = pytest.mark.slow
-
 EVENTS = Path(__file__).parents[2] / "include" / "sample" / "spark_events"
 LOCATIONS = TableLocations({"file:/lake/lineitem": "lineitem"})
 

@@ -25,7 +25,6 @@ from starskip.lake.table_snapshot import TableSnapshot
 
 # Nothing to delete, or to replace, is no failure of a random change.
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore:Delete operation did not match any records"),
 ]
 EXAMPLES = law_cases("STARSKIP_SNAPSHOT_EXAMPLES", 12)
@@ -100,6 +99,7 @@ def sorted_rows(table: pa.Table) -> list[str]:
     return sorted(repr(list(row.values())) for row in table.to_pylist())
 
 
+@pytest.mark.law
 @LAW
 @given(first=ROWS, changes=CHANGES)
 def test_iceberg(catalog: SqlCatalog, first: Any, changes: list[Any]) -> None:
@@ -121,6 +121,7 @@ def test_iceberg(catalog: SqlCatalog, first: Any, changes: list[Any]) -> None:
     shutil.rmtree(table.path)
 
 
+@pytest.mark.law
 @LAW
 @given(first=ROWS, changes=CHANGES)
 def test_delta(tmp_path: Path, first: Any, changes: list[Any]) -> None:

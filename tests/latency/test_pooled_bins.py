@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.latency.pooled_bins import merge_bins, pool_latencies
@@ -29,7 +28,6 @@ def batch_of(queries: Queries, found: list[tuple[int, int, int, str]]) -> pa.Rec
     return queries(columns[0], columns[1], columns[2], table=columns[3])
 
 
-@pytest.mark.slow
 @given(found=points, data=st.data())
 def test_order_and_cuts_change_nothing(
     queries: Queries, found: list[tuple[int, int, int, str]], data: st.DataObject

@@ -12,6 +12,8 @@ from starskip.selection.advice_without_log import advice_without_log
 from starskip.settings import Settings
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
+pytestmark = pytest.mark.slow
+
 NAMES = "abcd"
 
 

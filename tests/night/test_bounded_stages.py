@@ -14,6 +14,8 @@ from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.run.stages import STAGE_NAMES
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = pa.schema([("n", pa.int64())])
 
 

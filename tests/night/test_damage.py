@@ -120,6 +120,7 @@ def test_the_report_names_the_damaged_segment(lab: Any) -> None:
     assert lab.report("airlineStats")["data_quality"]["damaged_segments"] == []
 
 
+@pytest.mark.slow
 def test_all_segments_of_a_table_damaged(lab: Any, sound: Mapping[str, bytes]) -> None:
     (lab.segments / "lineitem" / "lineitem_0.tar.gz").write_bytes(b"\x1f\x8b" + bytes(600))
     lab.run()
@@ -129,6 +130,7 @@ def test_all_segments_of_a_table_damaged(lab: Any, sound: Mapping[str, bytes]) -
     assert_other_table_is_unchanged(lab, sound)
 
 
+@pytest.mark.slow
 def test_a_table_folder_without_segments(lab: Any, log_line: Line, sound: Mapping[str, bytes]) -> None:
     (lab.segments / "lineitem" / "lineitem_0.tar.gz").unlink()
     (lab.segments / "lineitem" / "notes.txt").write_text("moved")
@@ -139,6 +141,7 @@ def test_a_table_folder_without_segments(lab: Any, log_line: Line, sound: Mappin
     assert_other_table_is_unchanged(lab, sound)
 
 
+@pytest.mark.slow
 def test_a_table_folder_that_may_not_be_read(
     lab: Any, sound: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +166,7 @@ def test_no_table_has_segments(lab: Any) -> None:
         lab.run()
 
 
+@pytest.mark.slow
 def test_segments_of_ten_thousand_columns(
     lab: Any, sound: Mapping[str, bytes], write_tar: Write, metadata: Callable[..., bytes], log_line: Line
 ) -> None:
@@ -190,6 +194,7 @@ def test_segments_of_ten_thousand_columns(
     assert_other_table_is_unchanged(lab, sound)
 
 
+@pytest.mark.slow
 def test_a_column_name_of_a_megabyte(
     lab: Any, sound: Mapping[str, bytes], write_tar: Write, metadata: Callable[..., bytes], log_line: Line
 ) -> None:
@@ -262,6 +267,7 @@ def test_a_truncated_gzip_log_keeps_what_came_before(lab: Any) -> None:
     assert lab.results["write_report"].counts["reports"] == 2
 
 
+@pytest.mark.slow
 def test_an_empty_log_file_beside_a_good_one(lab: Any, sound: Mapping[str, bytes]) -> None:
     (lab.logs / "empty.log").touch()
     lab.run(stages=ADVICE_STAGES)
@@ -303,6 +309,7 @@ HOSTILE_QUERIES = {
 }
 
 
+@pytest.mark.slow
 def test_hostile_queries_are_set_aside_one_by_one(
     lab: Any, log_line: Line, sound: Mapping[str, bytes]
 ) -> None:
@@ -317,6 +324,7 @@ def test_hostile_queries_are_set_aside_one_by_one(
     assert_other_table_is_unchanged(lab, sound)
 
 
+@pytest.mark.slow
 def test_counters_that_nothing_can_have_counted_are_set_aside(
     lab: Any, log_line: Line, sound: Mapping[str, bytes]
 ) -> None:
@@ -333,6 +341,7 @@ def test_counters_that_nothing_can_have_counted_are_set_aside(
     assert_other_table_is_unchanged(lab, sound)
 
 
+@pytest.mark.slow
 def test_thousands_of_table_names_in_a_log_cost_no_file_each(
     lab: Any, log_line: Line, sound: Mapping[str, bytes]
 ) -> None:
@@ -349,6 +358,7 @@ def test_thousands_of_table_names_in_a_log_cost_no_file_each(
     assert lab.published("recommendations") == sound
 
 
+@pytest.mark.slow
 def test_thousands_of_shapes_in_a_log(lab: Any, log_line: Line, sound: Mapping[str, bytes]) -> None:
     """Each costs a parse; a hundred thousand pass as well, in two minutes and under 800 MB."""
     query = "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1 AND c{} = 2"

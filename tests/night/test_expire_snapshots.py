@@ -20,6 +20,8 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 
+pytestmark = pytest.mark.slow
+
 
 def test_clock_that_runs_a_day_ahead_takes_nothing_from_a_run_beside(lab: Any) -> None:
     night = lab.night(started_at=datetime.now(UTC), settings=settings_with(lab.settings, nights=1))

@@ -58,11 +58,17 @@ def failing(module: Any, name: str, error: Exception, patch: pytest.MonkeyPatch)
     patch.setattr(module, name, call)
 
 
-@pytest.mark.parametrize("stage", PLACES)
+@pytest.mark.parametrize(
+    "stage",
+    [
+        "score_votes",
+        *(pytest.param(each, marks=pytest.mark.slow) for each in PLACES if each != "score_votes"),
+    ],
+)
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (lambda: StarskipError(UNSOLVED), UNSOLVED),
+        pytest.param(lambda: StarskipError(UNSOLVED), UNSOLVED, marks=pytest.mark.slow),
         (lambda: ZeroDivisionError("'john@example.com'"), "a fault of Starskip: ZeroDivisionError in "),
     ],
 )

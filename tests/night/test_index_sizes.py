@@ -14,6 +14,8 @@ from starskip.cost import sampled_index_sizes as sampling
 from starskip.cost.index_sizes import sizes_of
 from starskip.indexes.index import Index, parse_index
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "include" / "sample"
 ADVICE = ("collect_segment_metadata", "parse_query_logs", "fit_latency_model", "score_votes")

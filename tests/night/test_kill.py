@@ -59,6 +59,7 @@ def _read_all(lab: Any) -> dict[str, dict[str, bytes]]:
     }
 
 
+@pytest.mark.law
 def test_killed_at_random_moments(lab: Any, children: Any) -> None:
     start = time.monotonic()
     assert _exit_code(lab, children) == 0

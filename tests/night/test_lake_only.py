@@ -21,7 +21,7 @@ from starskip.quality.check_stage import check_stage
 from starskip.run.night import Night
 from starskip.run.stages import STAGE_NAMES
 
-pytestmark = pytest.mark.quality
+pytestmark = [pytest.mark.slow, pytest.mark.quality]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -27,6 +27,8 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 RUN = EngineTasks(LocalEngine()).run_tasks
 USED = [frozenset({"shop", "kind"}), frozenset({"shop"}), frozenset({"amount"})]
 

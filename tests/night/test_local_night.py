@@ -91,6 +91,7 @@ def test_literals_are_masked_unless_they_are_asked_for(lab: Any, log_line: Calla
     assert b"SECRET-7" in lab.published("reports")["lineitem"]
 
 
+@pytest.mark.slow
 def test_a_night_run_again_gives_the_same_and_leaves_another_night_alone(lab: Any, log_line: Any) -> None:
     query = log_line("lineitem", "SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 1")
     lab.log(query.replace("2026/11/20", "2026/11/19"))

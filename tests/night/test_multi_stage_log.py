@@ -13,7 +13,7 @@ from starskip.indexes.families import families_named
 from starskip.run.stages import STAGE_NAMES
 from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
-pytestmark = pytest.mark.quality
+pytestmark = [pytest.mark.slow, pytest.mark.quality]
 
 JOIN = (
     "SET useMultistageEngine=true; SELECT COUNT(*) FROM lineitem l JOIN airlineStats a "

@@ -27,6 +27,8 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 DAY = date(2026, 10, 25)  # with 25 hours in Berlin
 
 

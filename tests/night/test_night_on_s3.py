@@ -21,6 +21,8 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 store:
   artefacts: {place}/artefacts

@@ -15,6 +15,8 @@ from starskip.errors import SourceError
 from starskip.lake.lake_table import LakeTable
 from starskip.run.look_for_log import look_for_log
 
+pytestmark = pytest.mark.slow
+
 UNLOGGED = date(2026, 11, 15)
 DATED = ("queries", "rejected_records", "votes", "recommendations", "reports")
 

@@ -36,6 +36,8 @@ from starskip.storage.manifest import Part
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for
 
+pytestmark = pytest.mark.slow
+
 FIRST = date(2026, 11, 1)
 
 

@@ -13,7 +13,7 @@ from settings_with import settings_with
 from starskip.indexes.families import families_named
 from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
-pytestmark = pytest.mark.quality
+pytestmark = [pytest.mark.slow, pytest.mark.quality]
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 DAY = SAMPLE / "logs" / "broker-2026-11-20.log.gz"

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 from settings_with import settings_with
 from starskip.run.expire_snapshots import expire_snapshots
 from starskip.storage.manifest import Part
+
+pytestmark = pytest.mark.slow
 
 
 def parts_of(night: Any) -> dict[str, Any]:

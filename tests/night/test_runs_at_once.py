@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("tables", [None, frozenset({"lineitem"})])
 def test_readers_find_what_one_run_gives(

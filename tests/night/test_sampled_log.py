@@ -15,6 +15,8 @@ from starskip.indexes.families import families_named
 from starskip.run.stages import STAGE_NAMES
 from starskip.selection.tune_tables import TuneRequest, tune_tables
 
+pytestmark = pytest.mark.slow
+
 ROWS = 299_814
 QUICK, SLOW = (
     f"SELECT COUNT(*) FROM lineitem WHERE {column} = {{}}" for column in ("l_suppkey", "l_partkey")

@@ -40,6 +40,8 @@ from starskip.tables.table_overview import ColumnOverview, TableOverview
 from starskip.workload.shape_entries import ShapeEntries
 from starskip.workload.shape_workload import Instance, ShapeWorkload
 
+pytestmark = pytest.mark.slow
+
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 ROWS = 30_000
 BY_SHOP = "SELECT SUM(amount) FROM sales WHERE shop = 'shop 3'"

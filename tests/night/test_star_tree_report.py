@@ -16,6 +16,8 @@ from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.night.verify_indexes import verify_indexes
 from starskip.workload.shape_workload import workload_shapes
 
+pytestmark = pytest.mark.slow
+
 QUERIES = (
     "SELECT COUNT(*) FROM sales WHERE country = 'CA'",
     "SELECT COUNT(*) FROM sales WHERE country = 'MX'",

@@ -14,6 +14,8 @@ from starskip.pinot.given_config import HIDDEN
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.report_summary import report_summary
 
+pytestmark = pytest.mark.slow
+
 GIVEN: dict[str, Any] = {
     "tableName": "lineitem_OFFLINE",
     "tableIndexConfig": {"streamConfigs": {"stream.kafka.password": "hunter2"}, "loadMode": "MMAP"},

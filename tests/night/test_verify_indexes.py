@@ -16,6 +16,8 @@ from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.night.verify_indexes import verify_indexes
 from starskip.run.night import StageResult
 
+pytestmark = pytest.mark.slow
+
 Config = Callable[..., dict[str, Any]]
 PAIRS = ["COUNT__*", "SUM__price", "AVG__price", "DISTINCTCOUNTHLL__user", "PERCENTILEEST__user"]
 EXACT = "SELECT browser, COUNT(*), SUM(price), AVG(price) FROM sales WHERE country = 'CA' GROUP BY browser"

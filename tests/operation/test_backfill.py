@@ -29,6 +29,7 @@ from starskip.run.night_runs import NIGHT_RUNS
 from starskip.run.stages import STAGE_NAMES
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.dags,
     pytest.mark.spark,
     pytest.mark.quality,

@@ -52,7 +52,8 @@ def test_what_is_missing_is_installed_by_root_without_sudo_and_by_others_with_it
     assert install.endswith("openjdk-17-jdk-headless maven python3 python3-venv chromium")
     assert ("sudo" in install) == bool(user)
     assert "noninteractive" in install
-    assert ran.stdout.splitlines()[-1].strip() == "make test"
+    tests, shards = ran.stdout.splitlines()[-2:]
+    assert (tests.strip(), shards.strip()) == ("make test", "make test-touched MINUTES=44")
 
 
 def test_without_apt_the_missing_things_are_named_and_no_test_is_begun(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 TEXT = (CHECKOUT / "docker-compose.yaml").read_text()

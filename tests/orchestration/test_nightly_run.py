@@ -21,7 +21,7 @@ from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
 from tiny_disk import run_on_tiny_disk
 
-pytestmark = pytest.mark.dags
+pytestmark = [pytest.mark.slow, pytest.mark.dags]
 
 CHECKOUT = Path(__file__).parents[2]
 NIGHT = "2026-11-20"

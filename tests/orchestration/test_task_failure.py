@@ -16,7 +16,7 @@ from starskip.errors import (
     StorageOutage,
 )
 
-pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
@@ -54,7 +53,6 @@ def holds(expression: Expression, value: str) -> Any:
     return ORDERS[expression.name](holds(arguments[0], value), holds(arguments[1], value))
 
 
-@pytest.mark.slow
 @settings(max_examples=2000)
 @given(
     value=TEXTS,

@@ -38,6 +38,8 @@ from starskip.reports.log_values import (
     Shapes,
 )
 
+pytestmark = pytest.mark.slow
+
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WHOLE = st.integers(-(2**63), 2**63)
 TEXT = st.text(st.characters(exclude_categories=()), max_size=12)
@@ -161,7 +163,6 @@ EVIDENCE = st.builds(
 )
 
 
-@pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(EVIDENCE)
 def test_reading_what_was_written_is_the_identity(evidence: Evidence) -> None:

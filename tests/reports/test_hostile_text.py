@@ -24,8 +24,6 @@ from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
 from starskip.reports.report_files import render_json, render_markdown, report_files
 
-pytestmark = pytest.mark.slow
-
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (
     "script",
@@ -288,6 +286,7 @@ def test_payloads_as_labels_of_the_skipping_chart(plain: Evidence) -> None:
         check_text(chart.wide_svg)
 
 
+@pytest.mark.slow
 def test_megabyte_in_every_field_stays_a_page(plain: Evidence) -> None:
     for letter in "x<`|\n\x1b'漢":
         hostile = poisoned(plain, letter * 1_000_000)

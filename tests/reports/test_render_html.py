@@ -13,8 +13,6 @@ from report_cases import CASES
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import content_security_policy, render_html
 
-pytestmark = pytest.mark.slow
-
 
 def test_policy_allows_the_style_of_the_page_and_nothing_else(evidence: Evidence) -> None:
     page = render_html(evidence)

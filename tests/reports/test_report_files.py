@@ -13,8 +13,6 @@ from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.report_files import report_files
 
-pytestmark = pytest.mark.slow
-
 FROM_ZIP = """
 import sys
 sys.path.insert(0, sys.argv[1])
@@ -43,6 +41,7 @@ def test_same_evidence_same_bytes(evidence: Evidence) -> None:
     assert report_files(evidence) == report_files(evidence)
 
 
+@pytest.mark.slow
 def test_report_made_from_inside_a_zip(evidence: Evidence, tmp_path: Path) -> None:
     include = Path(starskip.__file__).parent.parent
     package = shutil.make_archive(str(tmp_path / "starskip"), "zip", include, "starskip")

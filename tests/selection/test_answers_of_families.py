@@ -13,8 +13,6 @@ from starskip.indexes.index import Index
 from starskip.selection.choice import ChoiceLimits, choose
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
-pytestmark = pytest.mark.slow
-
 INDEXES = tuple(Index("inverted", name) for name in "abc")
 SHAPES = ("s", "t", "u")
 MOST_INDEXES, MOST_ANSWERS = 2, 2

@@ -147,7 +147,6 @@ def joint_saving(
     return sum(saved.values()) + total_saving([item for item in lists if item.shape_id not in saved], chosen)
 
 
-@pytest.mark.slow
 @settings(max_examples=150)
 @given(problems())
 def test_the_choice_saves_as_much_as_the_best_of_all_sets_of_both(

@@ -22,8 +22,6 @@ from starskip.selection.recommendation import Budget
 from starskip.selection.set_values import set_values
 from starskip.selection.vote_list import Saving, VoteList, total_saving
 
-pytestmark = pytest.mark.slow
-
 COLUMNS = tuple(Index("inverted", name) for name in "ab")
 FILES = tuple(Index("skipping", name) for name in "xyz")
 TREE = Index("star_tree", "t")

@@ -116,7 +116,6 @@ def test_an_index_at_the_least_gain_does_not_come_and_go() -> None:
     assert seen == [["a", "b"]] * 4 + [["a"]]
 
 
-@pytest.mark.slow
 @settings(max_examples=30)
 @given(noise=st.lists(st.integers(-4, 4), min_size=2, max_size=12))
 def test_noise_below_half_the_switch_gain_never_changes_the_advice(noise: list[int]) -> None:

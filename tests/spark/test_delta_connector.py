@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sample.delta_connector import fetch_connector
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
 
 
 def test_its_jars_are_fetched_and_named(tmp_path: Path) -> None:
@@ -20,6 +20,7 @@ def test_its_jars_are_fetched_and_named(tmp_path: Path) -> None:
     assert not [name for name in listed if "hadoop-client" in name or "parquet" in name]
 
 
+@pytest.mark.slow
 def test_where_it_cannot_be_had_no_jar_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody answers at the proxy, and Maven's own cache is somebody else's.
     nowhere = f"-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Duser.home={tmp_path}"

@@ -16,7 +16,7 @@ from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.lake.spark_types import spark_struct
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 
 COLUMNS = "id bigint, s string, p string, f double"
 ROWS = (

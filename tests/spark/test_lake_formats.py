@@ -21,7 +21,7 @@ from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.open_table import open_table
 from starskip.lake.table_snapshot import TableSnapshot
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 
 COLUMNS = "a INT, s STRING, f DOUBLE, t TIMESTAMP, n STRUCT<x: INT, y: STRING>, p STRING"
 ROWS = """SELECT int(id), concat(repeat('z', 40), id), IF(id = 3, double('NaN'), -double(id)),

@@ -24,7 +24,7 @@ from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 USED = [frozenset({"shop", "kind", "day"}), frozenset({"amount"})]
 

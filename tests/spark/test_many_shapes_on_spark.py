@@ -21,7 +21,7 @@ from starskip.storage.storage_for import storage_for
 from starskip.workload.busy_keys import busy_keys
 from starskip.workload.key_sums import KEYED_BY
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 TABLES = ("airlineStats", "lineitem")

@@ -19,7 +19,7 @@ from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.predicates.data_types import column_types
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"
 

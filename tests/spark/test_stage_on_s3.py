@@ -21,7 +21,7 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 ROOT = Path(__file__).parents[2]
 SEGMENTS = ROOT / "include" / "sample" / "segments" / "airlineStats"

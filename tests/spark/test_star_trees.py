@@ -141,6 +141,7 @@ def test_a_query_that_cannot_be_answered_is_one_line(trees: Any) -> None:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_delta_table_is_read_by_its_log_where_no_tree_answers(spark: Any, tmp_path: Path) -> None:
     from starskip.spark.star_trees import StarTrees
 
@@ -162,6 +163,7 @@ def test_a_delta_table_is_read_by_its_log_where_no_tree_answers(spark: Any, tmp_
     assert trees.sql(query).collect()[0][0] == days and not trees.last_answer.star_tree
 
 
+@pytest.mark.slow
 @pytest.mark.table_formats
 def test_an_iceberg_table_is_read_by_ids_where_no_tree_answers(
     spark: Any, warehouse: Path, tmp_path: Path

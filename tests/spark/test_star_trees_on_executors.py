@@ -28,7 +28,7 @@ from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 CONFIG = StarTreeConfig.from_document(

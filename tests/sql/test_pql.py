@@ -12,6 +12,8 @@ from starskip.sql.pql import is_pql, sql_from_pql
 from starskip.sql.predicate import And, Bound, Leaf, Operator, Or, Slot
 from starskip.sql.query_shape import query_shape
 
+pytestmark = pytest.mark.slow
+
 # PQL -> is it evident, SQL, white space aside.
 REWRITTEN = [
     ("select count(*) from t group by d top 200", True, "select count(*) from t group by d LIMIT 200"),
@@ -137,7 +139,6 @@ def test_a_text_in_sql_form_is_left_as_it_is(words):
     assert plain(sql_from_pql(once)) == plain(once)
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(
     "text",

@@ -11,6 +11,8 @@ from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.pql import is_pql, sql_from_pql
 from starskip.sql.query_shape import query_shape
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass(frozen=True)
 class Both:
@@ -137,7 +139,6 @@ def statements(draw: st.DrawFn) -> tuple[str, str]:
     return text + draw(st.sampled_from(["", ";"])), " ".join(sql)
 
 
-@pytest.mark.slow
 @given(statement=statements())
 @example(
     statement=('select top 5 sum(c) from "t" where c="x"', "SELECT sum ( c ) FROM `t` WHERE c = 'x' LIMIT 5")

@@ -47,7 +47,6 @@ def key_of_fingerprint(sql: str) -> int:
     return int.from_bytes(blake2b(bare, digest_size=8).digest(), "big") >> (64 - KEY_BITS)
 
 
-@pytest.mark.slow
 @settings(max_examples=1_000)
 @given(sql=texts)
 def test_the_quick_way_and_the_fingerprint_agree(sql: str) -> None:

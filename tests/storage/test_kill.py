@@ -19,8 +19,6 @@ import pytest
 import starskip
 from law_cases import law_cases
 
-pytestmark = pytest.mark.slow
-
 KILL_COUNT = law_cases("STARSKIP_KILL_COUNT", 30)
 S3_KILL_COUNT = law_cases("STARSKIP_S3_KILL_COUNT", 10)
 RACE = os.environ.get("STARSKIP_RACE", "8x16")
@@ -41,6 +39,7 @@ def worker(mode: str, folder: Path | str, *numbers: int) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_killed_before_every_line_that_touches_the_store(tmp_path: Path) -> None:
     counts = worker("lines", tmp_path, 1)
     print(f"killed at lines: {counts}")
@@ -48,6 +47,7 @@ def test_killed_before_every_line_that_touches_the_store(tmp_path: Path) -> None
     check_old_or_new(counts)
 
 
+@pytest.mark.slow
 def test_killed_before_lines_that_touch_the_bucket(s3: Any) -> None:
     counts = worker("lines", s3.fresh_url(), 16)
     print(f"killed at lines: {counts}")
@@ -61,10 +61,12 @@ def check_old_or_new(counts: dict[str, int]) -> None:
     assert counts["new"] > 0
 
 
+@pytest.mark.law
 def test_killed_at_random_moments(tmp_path: Path) -> None:
     check_nothing_stuck(worker("random", tmp_path, KILL_COUNT, 20261118), KILL_COUNT)
 
 
+@pytest.mark.law
 def test_killed_at_random_moments_on_a_bucket(s3: Any) -> None:
     check_nothing_stuck(worker("random", s3.fresh_url(), S3_KILL_COUNT, 20261118), S3_KILL_COUNT)
 
@@ -81,6 +83,7 @@ def test_many_writers_on_one_chain_with_lost_answers(tmp_path: Path) -> None:
     check_race(tmp_path, RACE)
 
 
+@pytest.mark.slow
 def test_many_writers_on_one_chain_of_a_bucket_with_lost_answers(s3: Any) -> None:
     check_race(s3.fresh_url(), S3_RACE)
 

@@ -16,6 +16,8 @@ from starskip.storage.snapshot import Snapshot
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.vacuum import vacuum
 
+pytestmark = pytest.mark.slow
+
 GRACE_S = 10
 NIGHTS = ("2026-11-18", "2026-11-18", "2026-11-17")
 
@@ -60,7 +62,6 @@ def content_of(snapshot: Snapshot) -> dict[str, bytes]:
     }
 
 
-@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(operations)
 def test_store_equals_a_dictionary(support: SimpleNamespace, steps: list[Any]) -> None:

@@ -29,7 +29,6 @@ def key_file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.slow
 def test_keys_of_a_file(s3: Any, key_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.log").write_text("x")
     place = s3.upload(tmp_path, s3.fresh_url())

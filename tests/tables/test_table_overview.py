@@ -69,7 +69,6 @@ def test_the_current_config_says_which_indexes_are_in_force() -> None:
     assert found["u"].indexed("inverted") == frozenset()
 
 
-@pytest.mark.slow
 @given(order=st.permutations(FACTS), cuts=st.lists(st.integers(0, len(FACTS)), max_size=4))
 def test_order_and_cuts_change_nothing(order: list[dict[str, Any]], cuts: list[int]) -> None:
     expected = column_sums([batch(FACTS)])

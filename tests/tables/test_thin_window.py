@@ -2,13 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.thin_window import RUNS, thin_window
-
-pytestmark = pytest.mark.slow
 
 
 def window_of(rows: int) -> RowWindow:

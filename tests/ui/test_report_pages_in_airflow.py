@@ -147,6 +147,7 @@ def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit)
     assert visit.is_clean()
 
 
+@pytest.mark.slow
 def test_a_report_has_an_address_of_its_own_inside_of_airflow(visit: Visit) -> None:
     visit.go("/plugin/starskip/starskip/tables/lineitem/2026-11-19")
     report = visit.frame("Starskip").frame_locator("iframe")
@@ -154,6 +155,7 @@ def test_a_report_has_an_address_of_its_own_inside_of_airflow(visit: Visit) -> N
     assert visit.is_clean()
 
 
+@pytest.mark.slow
 def test_from_the_task_to_the_reports_of_its_night(visit: Visit, house: Any) -> None:
     visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}/tasks/write_report/details")
     link = visit.tab.get_by_role("link", name="Index advice of this night")
@@ -169,6 +171,7 @@ def test_from_the_task_to_the_reports_of_its_night(visit: Visit, house: Any) -> 
     assert visit.is_clean()
 
 
+@pytest.mark.slow
 def test_a_run_has_a_tab_with_the_reports_of_its_night(visit: Visit, house: Any) -> None:
     visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}")
     visit.tab.get_by_role("link", name="Index advice", exact=True).click()
@@ -181,6 +184,7 @@ def test_a_run_has_a_tab_with_the_reports_of_its_night(visit: Visit, house: Any)
     assert visit.is_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chosen", ["dark", "light"])
 def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, chosen: str) -> None:
     # The system's choice is the other one, and must not win.
@@ -199,6 +203,7 @@ def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, cho
     assert visit.is_clean()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["", f"/starskip/nights/{NIGHT}", "/starskip/tables/lineitem"])
 def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
     visit.tab.set_viewport_size({"width": 400, "height": 850})
@@ -247,6 +252,7 @@ def test_a_script_that_someone_wrote_into_a_stored_page_does_not_run(visit: Visi
     assert len(refused) == len(visit.errors) >= 2
 
 
+@pytest.mark.slow
 def test_an_unknown_night_and_another_dag_are_told_in_words(visit: Visit) -> None:
     visit.go("/plugin/starskip/starskip/nights/2020-01-01")
     visit.frame("Starskip").get_by_text("There is no report for the night of 2020-01-01").wait_for()

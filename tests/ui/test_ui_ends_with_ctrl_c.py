@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
+pytestmark = [pytest.mark.slow, pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 
 def test_ctrl_c_ends_all_of_airflow(page: Any, house: Any) -> None:

@@ -15,6 +15,8 @@ from starskip.storage.schemas import WORKLOAD
 from starskip.workload.count_shapes import count_shapes, merge_shapes
 from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
+pytestmark = pytest.mark.slow
+
 Record = dict[str, Any]
 TRUTH = Path(__file__).parents[1] / "data" / "truth"
 
@@ -65,7 +67,6 @@ def shapes_of(table: pa.Table) -> list[ShapeWorkload]:
     return list(workload_shapes(table))
 
 
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(data=st.data())
 def test_order_and_cuts_of_the_log_change_nothing(

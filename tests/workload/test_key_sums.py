@@ -17,8 +17,6 @@ from starskip.sql.skeleton_key import skeleton_key
 from starskip.workload.busy_keys import busy_keys, left_out_words
 from starskip.workload.key_sums import KEY_SUMS, BusyKeys, busiest_keys, keys_of, sum_keys, with_keys
 
-pytestmark = pytest.mark.slow
-
 Record = dict[str, Any]
 Batch = Callable[[list[Record]], pa.RecordBatch]
 

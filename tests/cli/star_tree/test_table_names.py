@@ -9,8 +9,6 @@ import pytest
 from click.testing import Result
 from seed_example import CONFIG, ROWS
 
-pytestmark = pytest.mark.slow
-
 QUERY = "SELECT SUM(Impressions) FROM {} WHERE Country = 'CA'"
 FALLBACK = "SELECT SUM(Impressions) FROM {} WHERE Impressions > 1"
 PLACES = {

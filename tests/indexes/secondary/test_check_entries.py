@@ -27,8 +27,6 @@ from starskip.indexes.secondary.lifecycle import (
 from starskip.indexes.secondary.table_files import listed_table
 from starskip.indexes.secondary.table_state import table_state
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_SECONDARY_CHECKS", 2)
 SEED = int(os.environ["STARSKIP_SECONDARY_SEED"])
 KINDS = {"btree": "btree:n", "rtree": "rtree:lat,lng", "ngram": "ngram:s"}
@@ -46,6 +44,7 @@ def wrong(folder: Path) -> dict[str, dict[str, int]]:
     return {index: of for index, of in found.items() if of}
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("number", range(CASES))
 def test_nothing_is_wrong_with_sound_indexes(
     tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch
@@ -145,6 +144,7 @@ ROW_FAULTS: list[tuple[str, Callable[[pa.Table], pa.Table], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "change", "fault"), ROW_FAULTS)
 @pytest.mark.parametrize("parts", [1, 4])
 def test_a_fault_of_rows_is_told(

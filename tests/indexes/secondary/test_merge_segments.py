@@ -42,8 +42,6 @@ from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, secondary_index
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_SECONDARY_MERGES", 6)
 SHOWING = (0, 9)
 """Tables that show the faults planted below; the others are drawn anew at each run."""
@@ -87,6 +85,7 @@ def entries_by_key(folder: Path, specification: str) -> tuple[Counter[Any], set[
     return found, stopped
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("number", range(CASES))
 def test_merged_runs_hold_the_live_entries_with_keys_in_order(tmp_path: Path, number: int) -> None:
     seed = SHOWING[number] if number < len(SHOWING) else SEED + number
@@ -156,6 +155,7 @@ def _first_part_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_cuts, "_ranges", lambda *of: sound(*of)[1:] or sound(*of))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "first"),
     [
@@ -219,6 +219,7 @@ def _spied(sizes: list[int]) -> Any:
     return write_run
 
 
+@pytest.mark.slow
 def test_memory_of_a_merge_is_that_of_a_run_however_many_rows_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +242,7 @@ def test_memory_of_a_merge_is_that_of_a_run_however_many_rows_there_are(
     assert peaks[16] < 2 * peaks[4], peaks
 
 
+@pytest.mark.slow
 def test_parts_hold_about_as_many_entries_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_files, "BLOCK_ROWS", 256)
     monkeypatch.setattr(merge_cuts, "PART_BYTES", 20_000)

@@ -35,8 +35,6 @@ from starskip.indexes.secondary.where_clause import where_expression
 from starskip.lake import avro_file, orc_file, parquet_pages
 from starskip.lake.pieced_formats import PIECED_FORMATS
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_SECONDARY_CASES", 100)
 CONDITIONS_A_TABLE = 10
 _FREE = SecondarySettings(
@@ -121,6 +119,7 @@ def drawn_paths(table: IndexedTable, where: str, draw: Random) -> list[list[str]
     return [["scan"], draw.sample(alone, draw.randrange(1, len(alone) + 1)), alone]
 
 
+@pytest.mark.law
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
 @settings(max_examples=max(1, CASES // CONDITIONS_A_TABLE))
@@ -129,6 +128,7 @@ def test_every_plan_gives_the_rows_of_a_scan(table: int) -> None:
         check(Path(folder), table, CONDITIONS_A_TABLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file_format", PIECED_FORMATS)
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
@@ -183,6 +183,7 @@ def _places_in_pages_shifted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(parquet_pages.FilePages, "holding", shifted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("module", "file_format"), [(orc_file, "orc"), (avro_file, "avro")])
 def test_the_law_finds_stripes_and_blocks_left_out(module: Any, file_format: str) -> None:
     sound = module.reaches
@@ -203,6 +204,7 @@ def test_the_law_finds_stripes_and_blocks_left_out(module: Any, file_format: str
     pytest.fail("no random table showed the fault")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plant", [_list_not_sorted, _end_too_early, _positions_shifted, _places_in_pages_shifted]
 )

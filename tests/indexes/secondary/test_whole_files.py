@@ -26,8 +26,6 @@ from starskip.indexes.secondary.whole_files import WholeFiles
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.predicates.ordered_values import Mask
 
-pytestmark = pytest.mark.slow
-
 FILES, ROWS = 8, 20_000
 LARGE = 1 << 30
 """Bytes of a file as it is made out to have, so that reading any list is cheaper."""
@@ -150,6 +148,7 @@ def check(folder: Path, drawn: int, conditions: int) -> int:
     return spared
 
 
+@pytest.mark.law
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
 @settings(max_examples=max(1, law_cases("STARSKIP_SECONDARY_CASES", 100) // 10))
@@ -158,6 +157,7 @@ def test_no_file_with_a_row_is_left_alone_whatever_lists_are_read(table: int) ->
         check(Path(folder), table, 10)
 
 
+@pytest.mark.slow
 def test_the_law_finds_a_planted_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     sound = whole_files.PostingReader.rows
     monkeypatch.setattr(

@@ -110,7 +110,7 @@ def require_kept(path: str) -> tuple[int, int]:
     return left_out, asked
 
 
-@pytest.mark.slow
+@pytest.mark.law
 @LAW
 @given(first=ROWS, changes=CHANGES)
 def test_an_iceberg_table(catalog: SqlCatalog, first: Any, changes: list[Any]) -> None:
@@ -121,6 +121,7 @@ def test_an_iceberg_table(catalog: SqlCatalog, first: Any, changes: list[Any]) -
     shutil.rmtree(table.path)
 
 
+@pytest.mark.law
 @LAW
 @given(first=ROWS, changes=CHANGES)
 def test_a_delta_table(tmp_path: Path, first: Any, changes: list[Any]) -> None:

@@ -19,8 +19,6 @@ from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.indexes.star_tree.serving import traverse as traverse_module
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_LAW_CASES", 150)
 
 
@@ -43,6 +41,7 @@ def law(seen: Counter[str]) -> Callable[..., None]:
     return holds
 
 
+@pytest.mark.law
 def test_what_no_tree_answers_is_that_of_the_raw_table_too() -> None:
     fits_nothing = StarTreeConfig.from_document(
         {"dimensionsSplitOrder": ["order by"], "functionColumnPairs": ["MAX__d_zone"]}
@@ -69,6 +68,7 @@ def _settings(tables: int, **more: Any) -> settings:
     )
 
 
+@pytest.mark.law
 @pytest.mark.timeout(900 + CASES)
 def test_an_answer_is_that_of_the_raw_table() -> None:
     seen: Counter[str] = Counter()
@@ -98,6 +98,7 @@ _MATCHING = traverse_module._matching
 _QUALIFIED = star_tree_module.StarTree._qualified
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("owner", "name", "fault"),
     [

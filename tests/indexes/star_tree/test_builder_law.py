@@ -26,8 +26,6 @@ from starskip.indexes.star_tree.documents import Documents
 from starskip.indexes.star_tree.measures import exact_sums
 from starskip.indexes.star_tree.measures.values_apart import ValuesApart, parted
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40)
 STAR = "the star"
 Prefix = tuple[Any, ...]
@@ -286,6 +284,7 @@ def check_invariants(trees: Any, tree: Any, documents: list[Prefix], width: int)
         assert has_star == (node.children > 1 and not is_skipped)
 
 
+@pytest.mark.law
 @settings(max_examples=CASES)
 @given(
     case=cases(),
@@ -307,6 +306,7 @@ def test_documents_and_nodes_are_those_of_the_naive_builder(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("leaf", "skipped"), [(1, []), (30, ["b"])])
 def test_a_larger_table_is_cut_in_many_ways_to_the_same_tree(
     trees: Any, leaf: int, skipped: list[str]
@@ -359,6 +359,7 @@ def wrapped(self: Any, starts: Any) -> Any:
     return exact_sums.ExactSums(sums, _MERGED(self, starts).valid, self.scale)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["order", "pointer", "total", "overflow", "leaf", "dropped"])
 def test_a_planted_fault_is_found(trees: Any, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     chance = np.random.default_rng(7)

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _SEED_DOCUMENTS = """
 0 CA Chrome en 400
 1 CA Firefox fr 200
@@ -331,7 +333,6 @@ def test_floats_have_one_zero_and_one_nan_which_is_the_greatest(trees: Any) -> N
     ]
 
 
-@pytest.mark.slow
 def test_a_tree_may_be_deeper_than_a_hundred_dimensions(trees: Any) -> None:
     # One value in each dimension but the last, so that there is one node a level, and two in the last.
     order = [f"d{number}" for number in range(140)]

@@ -136,7 +136,7 @@ def order_key(value: Any) -> tuple[Any, ...]:
     return (value.encode("utf-8", "surrogatepass") if isinstance(value, str) else value,)
 
 
-@pytest.mark.slow
+@pytest.mark.law
 @settings(max_examples=CASES * 2)
 @given(columns(ORDERED))
 def test_least_and_greatest_values_of_any_type(column: Column) -> None:
@@ -148,6 +148,7 @@ def test_least_and_greatest_values_of_any_type(column: Column) -> None:
         assert [None if value is None else order_key(value) for value in results.to_pylist()] == expected
 
 
+@pytest.mark.law
 @settings(max_examples=CASES * 2)
 @given(columns({name: kind for name, kind in NUMBERS.items() if name not in ("double", "float")}))
 def test_sums_of_integers_and_decimals_are_exact(column: Column) -> None:
@@ -168,6 +169,7 @@ def test_sums_of_integers_and_decimals_are_exact(column: Column) -> None:
         assert results.type == (pa.int64() if fit else pa.decimal128(38, 0))
 
 
+@pytest.mark.law
 @settings(max_examples=CASES)
 @given(columns({name: NUMBERS[name] for name in ("double", "float")}))
 def test_sums_of_floats_are_within_rounding_and_keep_nan_and_infinity(column: Column) -> None:
@@ -184,6 +186,7 @@ def test_sums_of_floats_are_within_rounding_and_keep_nan_and_infinity(column: Co
             assert abs(Fraction(total) - sum(map(Fraction, group))) <= rounding
 
 
+@pytest.mark.law
 @settings(max_examples=CASES)
 @given(columns(ORDERED))
 def test_counts_leave_nulls_out_and_rows_do_not(column: Column) -> None:
@@ -242,6 +245,7 @@ def test_a_value_that_no_exact_sum_holds_names_its_column(trees: Any) -> None:
         trees.build_of(rows, trees.config("a", "SUM__m"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["digit", "sign", "null"])
 def test_a_planted_fault_is_found(monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     if fault == "digit":

@@ -25,8 +25,6 @@ from starskip.lake import parquet_footers
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.slow
-
 CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40) // 4
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 DUCKDB = duckdb.connect(config={"threads": 1})
@@ -114,6 +112,7 @@ def publish(store: ArtefactStore, path: str, trees: Any, hours: int = 0, **order
     )
 
 
+@pytest.mark.law
 @settings(max_examples=CASES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(first=rows, later=st.lists(writes, max_size=5), partitions=st.sampled_from([[], ["k"], ["d", "k"]]))
 def test_whatever_is_written_trees_answer_as_a_scan_does(

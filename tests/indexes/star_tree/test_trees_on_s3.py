@@ -19,8 +19,6 @@ from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.slow
-
 NOW = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 
 

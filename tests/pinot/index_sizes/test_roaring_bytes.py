@@ -55,7 +55,6 @@ def columns(draw: st.DrawFn) -> tuple[ColumnWindow, int]:
     return ColumnWindow(codes.astype(np.int32), pa.array(range(cardinality)), offsets), cardinality
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(columns(), st.booleans())
 def test_random_columns_take_the_bytes_that_are_written(

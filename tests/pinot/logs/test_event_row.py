@@ -19,6 +19,8 @@ from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
 from starskip.storage.schemas import LOG_RECORDS
 
+pytestmark = pytest.mark.slow
+
 EVENT = {
     "query": "SELECT a FROM t_OFFLINE WHERE b = 'x'",
     "queryProcessingDuration": 5,
@@ -211,7 +213,6 @@ def test_day_of_events_without_a_time(tmp_path):
     assert read(nameless)[0]["logged_at"] is None
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("text", [b'{"a":', b"{", b'{"', b"[{", b" ", b",\n", b'\n{"a":1}', b'{"a":1},'])
 def test_a_hostile_megabyte_is_read(tmp_path, text):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs.log_files import log_files, log_splits
@@ -50,7 +49,6 @@ def test_merge_is_associative_with_a_zero(a, b, c):
     assert (a + LogSummary()).to_json() == (LogSummary() + a).to_json() == {**a.to_json()}
 
 
-@pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(split_bytes=st.integers(500, 40_000))
 def test_lines_and_records_of_files_add_up_whatever_the_splits(split_bytes):

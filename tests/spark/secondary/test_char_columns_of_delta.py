@@ -170,11 +170,13 @@ def law(spark: SparkSession, folder: Path, cases: int, begin: int) -> int:
     return rows
 
 
+@pytest.mark.law
 def test_queries_have_the_rows_and_values_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     print(f"STARSKIP_CHAR_SECONDARY_SEED={SEED}")
     assert law(spark, tmp_path, CASES, SEED) > CASES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["values", "literals"])
 def test_a_planted_fault_is_found(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: str
@@ -247,6 +249,7 @@ CONDITIONS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_padded", [True, False])
 def test_spark_loses_no_row_by_indexes_of_padded_values(
     skipping_on: SparkSession, tmp_path: Path, is_padded: bool
@@ -287,6 +290,7 @@ def test_a_column_that_is_char_no_longer_has_other_values_than_its_index(
     assert table.explain("c = 'a'", ["c"]).chosen == ("btree:c",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["FIRST", ""])
 def test_a_struct_whose_type_is_told_otherwise_is_refused(
     skipping_on: SparkSession, tmp_path: Path, place: str
@@ -306,6 +310,7 @@ def test_a_struct_whose_type_is_told_otherwise_is_refused(
     assert [row.id for row in spark.sql(f"SELECT id FROM {name} WHERE id = 2").collect()] == [2]
 
 
+@pytest.mark.slow
 def test_star_trees_group_and_compare_padded_values(spark: SparkSession, tmp_path: Path) -> None:
     path, store = str(tmp_path / "t"), ArtefactStore(storage_for(str(tmp_path / "trees")))
     name = small_table(spark, path)
@@ -355,6 +360,7 @@ def test_star_trees_group_and_compare_padded_values(spark: SparkSession, tmp_pat
     assert {"a", "b"} < {*found["c"].to_pylist()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_padded", [True, False])
 def test_files_of_a_delta_table_that_are_read_as_plain_ones_have_the_values_of_spark(
     spark: SparkSession, tmp_path: Path, is_padded: bool

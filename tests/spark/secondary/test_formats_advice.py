@@ -16,7 +16,7 @@ from starskip.run.night import Night
 from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
 FILES, ROWS = 6, 300
 TO_ADVICE = STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]
 PAIRS = [

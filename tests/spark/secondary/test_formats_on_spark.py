@@ -25,7 +25,7 @@ from starskip.spark.spark_engine import SparkEngine
 CASES = law_cases("STARSKIP_SECONDARY_FORMATS", 30)
 SEED = int(os.environ.get("STARSKIP_SECONDARY_FORMATS_SEED", Random().randrange(1 << 32)))
 OF_A_TABLE = 15
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + 10 * CASES)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900 + 10 * CASES)]
 
 
 def compare(spark: SparkSession, folder: Path, file_format: str, cases: int, begin: int) -> int:

@@ -177,6 +177,7 @@ def law(spark: SparkSession, folder: Path, begin: int, footers: Sequence[dict[by
         assert some == [at for at, day in enumerate(wanted["d"]) if day is not None and day < -281_239]
 
 
+@pytest.mark.law
 def test_days_and_times_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     print(f"STARSKIP_CALENDAR_SEED={SEED}")
     with settings_of(spark, {"spark.sql.session.timeZone": "UTC"}):
@@ -196,6 +197,7 @@ def _pages_of_both_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PageKind, "is_like", lambda one, other: one.element == other.element)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [_no_shift, _a_day_off_before_the_year_one, _pages_of_both_together])
 def test_a_planted_fault_is_found(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Any
@@ -239,6 +241,7 @@ def publish(path: str, store: ArtefactStore, dimensions: Sequence[str]) -> Any:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("table_format", ["parquet", pytest.param("delta", marks=pytest.mark.table_formats)])
 def test_files_of_both_calendars_have_the_days_of_spark(
@@ -317,6 +320,7 @@ def test_iceberg_takes_days_as_they_are_in_the_files_of_others(
     assert sorted(days["d"].to_pylist()) == sorted(day for _, day in wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["LEGACY", "CORRECTED"])
 def test_spark_loses_no_row_where_a_session_says_the_calendar(
     spark: SparkSession, tmp_path: Path, mode: str

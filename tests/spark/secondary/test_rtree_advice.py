@@ -19,7 +19,7 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 FILES, ROWS = 8, 400
 DEGREES = 80.0
 

@@ -20,7 +20,7 @@ from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 FILES, ROWS = 6, 300
 TO_ADVICE = STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]
 

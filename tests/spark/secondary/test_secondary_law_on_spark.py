@@ -88,6 +88,7 @@ def law(spark: SparkSession, folder: Path, cases: int, begin: int, file_format: 
     return total
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 def test_no_row_is_missed(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     print(f"STARSKIP_SECONDARY_SPARK_SEED={SEED}")
@@ -115,6 +116,7 @@ def _entries_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PostingReader, "rows", no_rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [_positions_shifted, _entries_left_out])
 def test_a_planted_fault_is_found(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Any

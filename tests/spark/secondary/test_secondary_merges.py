@@ -26,7 +26,7 @@ from starskip.indexes.secondary.table_files import listed_table
 from starskip.indexes.secondary.table_state import table_state
 from starskip.spark.spark_engine import SparkEngine
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 INDEX = "btree:n"
 
 

@@ -24,7 +24,7 @@ from starskip.run.night import Night, StageResult
 from starskip.storage.lake_schemas import SECONDARY_ADVICE
 from starskip.storage.manifest import Part
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 NEXT = DAY + timedelta(days=1)
 
 

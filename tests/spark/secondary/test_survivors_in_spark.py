@@ -222,6 +222,7 @@ def test_only_the_columns_of_a_query_count(on: SparkSession, table: Path) -> Non
     assert ratio(frame.where(PAIR).selectExpr("count(*)")) == 36 / 44
 
 
+@pytest.mark.slow
 def test_old_times_and_times_beyond_2262_are_found(on: SparkSession, tmp_path: Path) -> None:
     folder = str(tmp_path / "times")
     texts = ["0001-01-02 00:00:00", "1582-10-10 00:00:00", "1899-12-31 23:00:00", "2026-11-23 10:00:00"]

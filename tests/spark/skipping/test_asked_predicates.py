@@ -21,7 +21,7 @@ from starskip.spark.skipping.leaf_predicates import attribute_identity, leaf_pre
 from starskip.spark.skipping.plan_tree import plan_tree
 from starskip.spark.skipping.read_expression import ExpressionReader
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_A_TYPE = 60

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import starskip
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 PACKAGE = "org.apache.spark:spark-avro_2.13:4.1.1"
 IN_SPARK_ALREADY = "org.tukaani:xz,org.scala-lang.modules:scala-parallel-collections_2.13"

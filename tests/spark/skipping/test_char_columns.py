@@ -108,6 +108,7 @@ def table(skipping_on: SparkSession, tmp_path: Path) -> Iterator[Callable[[rando
     skipping_on.sql("DROP TABLE IF EXISTS chars")
 
 
+@pytest.mark.law
 @pytest.mark.parametrize("made_of", ["path", "table", "table without padding"])
 @pytest.mark.parametrize("padding", ["true", "false"])
 def test_no_row_of_generated_values_is_missed(
@@ -143,6 +144,7 @@ def test_no_row_of_generated_values_is_missed(
     assert all(skipped.values()), skipped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "padding"),
     [
@@ -173,6 +175,7 @@ def test_each_kind_of_index_skips(skipping_on: SparkSession, tmp_path: Path, kin
         skipping_on.sql("DROP TABLE chars")
 
 
+@pytest.mark.slow
 def test_a_frame_that_was_made_before_the_setting_changed(skipping_on: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "t"
     folder.mkdir()

@@ -296,6 +296,7 @@ def test_what_is_no_table_of_files(spark: SparkSession, tmp_path: Path) -> None:
         skipping.create(spark, str(tmp_path / "t"), "minmax:id")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_files_of_a_task_stay_together_before_spark_4_1(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,7 @@ from starskip.cli.main import main
 from starskip.indexes.skipping.metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 CURL = "curl/8.5.0"

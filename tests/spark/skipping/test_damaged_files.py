@@ -26,7 +26,7 @@ from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.skipping.table_relation import TableRelation
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 ODD = "z. SQLSTATE é %41 "
 
 

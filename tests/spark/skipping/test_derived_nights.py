@@ -27,7 +27,7 @@ from starskip.spark.skipping.refresh_relation import location_of
 from starskip.storage.opensearch import opensearch_client
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 
 FILES, ROWS = 12, 400
 MODULES = [each.__name__ for each in (geospatial_functions, ip_networks)]

@@ -25,7 +25,7 @@ from starskip.indexes.skipping.contrib.ip_networks import register_functions as 
 from starskip.indexes.skipping.value_sets import ValueSetClause
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 FILES, ROWS = 8, 6
 Asked = Callable[..., tuple[list[list[int]], list[int]]]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import starskip
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 APPLICATION = r'''
 import base64, json, logging, sys, zipfile

@@ -23,7 +23,7 @@ from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.storage_for import storage_for
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 SECRET = "person-secret-77@example.org"
 

@@ -29,6 +29,7 @@ NAMES = ("here", "missing", "wrong", "")
 """Keys that the reader has, lacks, has another of; and no encryption."""
 
 
+@pytest.mark.law
 def test_no_row_is_missed_whichever_keys_there_are(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

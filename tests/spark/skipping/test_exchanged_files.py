@@ -56,7 +56,7 @@ def test_a_table_that_is_made_anew_of_files_that_were_written_again(
     assert sizes[0] == sizes[1]
 
 
-@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("version", [*(pytest.param(each, marks=pytest.mark.slow) for each in (1, 3)), 2])
 def test_no_index_of_the_former_file_is_asked(
     skipping_on: SparkSession, tmp_path: Path, warehouse: Path, version: int
 ) -> None:

@@ -17,7 +17,7 @@ from starskip.errors import StarskipError
 from starskip.indexes.skipping import registry
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 Table = Callable[..., str]
 

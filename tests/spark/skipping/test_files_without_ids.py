@@ -12,7 +12,7 @@ from skipping_tables import settings_of
 from starskip.spark import skipping
 from starskip.spark.skipping import lake_relation
 
-pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 
 ASKED = (
     *("u = 'k7'", "u = 'k17'", "u IN ('k1', 'k25')", "u IS NULL", "NOT (u = 'k7')", "late = 3"),

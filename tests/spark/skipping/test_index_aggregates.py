@@ -16,7 +16,7 @@ from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 random.seed(6)
 MANY: dict[str, tuple[pa.DataType, list[Any]]] = {

@@ -21,7 +21,7 @@ from starskip.spark.skipping.known_files import KnownFiles, packed_mask, unpacke
 from starskip.spark.skipping.listed_files import listed_files
 from starskip.spark.skipping.relation_facts import joined_texts
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.mark.parametrize("size", [0, 1, 5_998, 6_000, 6_001, 12_000, 40_003, 599_999, 600_001])

@@ -118,7 +118,6 @@ def satisfies(held: Any, sign: str, value: Any) -> bool:
     return SIGNS[sign](key(held), key(value))
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(TABLES, st.sampled_from(sorted(KINDS)), st.sampled_from([*SIGNS, "IsNull"]), st.data())
 def test_no_file_with_a_matching_row_is_left_out(
@@ -131,7 +130,6 @@ def test_no_file_with_a_matching_row_is_left_out(
 NUMBERS = st.tuples(st.sampled_from(sorted(SIGNS)), KINDS["f"][2])
 
 
-@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), database=None)
 @given(TABLES, st.lists(NUMBERS, min_size=2, max_size=3))
 def test_no_file_with_a_number_in_a_range_is_left_out(

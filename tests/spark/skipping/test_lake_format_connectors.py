@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from skipping.running_peer import jars
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 PROGRAM = """
 import json, sys
 import pyarrow as pa

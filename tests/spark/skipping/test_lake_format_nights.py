@@ -28,7 +28,7 @@ from starskip.run.night import Night
 from starskip.run.stages import STAGE_NAMES
 from starskip.spark import skipping
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
 TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
 FILES = 8
 

@@ -17,7 +17,8 @@ from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
-FORMATS = ("delta", "iceberg")
+FORMATS = (pytest.param("delta", marks=pytest.mark.slow), "iceberg")
+"""What holds for one holds for the other in most cases: Iceberg each day, Delta in its shard."""
 
 
 class Lake:
@@ -132,10 +133,11 @@ def test_a_renamed_column_keeps_its_index_and_a_new_one_of_its_name_has_none(
     assert asked(spark, f"SELECT id FROM {name} WHERE w = 'none'")[0] == [(99,)]
 
 
+@pytest.mark.slow
 def test_scans_that_leave_out_different_files_are_not_shared(
     skipping_on: SparkSession, lake: Lake, spark: SparkSession
 ) -> None:
-    for table_format in FORMATS:
+    for table_format in ("delta", "iceberg"):
         name, path = lake.table(table_format)
         skipping.create(spark, path, ["suffix:u:2"])
         # No filter of the format itself: but for the files that are left out the scans are equal.

@@ -58,7 +58,7 @@ def table_of(
     return IcebergTable(spark, Random(seed), f"{ICEBERG_CATALOG}.law.{name}", str(warehouse / "law" / name))
 
 
-@pytest.mark.slow
+@pytest.mark.law
 @pytest.mark.parametrize("table_format", ["delta", "iceberg"])
 def test_rows_are_those_without_skipping(
     law_on: SparkSession, tmp_path: Path, warehouse: Path, table_format: str
@@ -92,6 +92,7 @@ def test_rows_are_those_without_skipping(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", ["delta", "iceberg"])
 def test_planted_faults_are_noticed(
     law_on: SparkSession,
@@ -141,6 +142,7 @@ def test_planted_faults_are_noticed(
     assert broken()
 
 
+@pytest.mark.slow
 def test_a_schema_that_is_pruned_by_spark_is_noticed(
     law_on: SparkSession, tmp_path: Path, warehouse: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -157,6 +159,7 @@ def test_a_schema_that_is_pruned_by_spark_is_noticed(
         compare_asked(table, table.name, asked, Checked())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", ["delta", "iceberg"])
 def test_a_cut_bound_that_is_taken_for_a_value_is_noticed(
     law_on: SparkSession,

@@ -10,7 +10,7 @@ from lake_formats import ICEBERG_CATALOG, table_formats
 from pyspark.sql import SparkSession
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.mark.parametrize("table_format", table_formats())

@@ -14,7 +14,7 @@ from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.pruned_relation import MARK
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def _relation(frame: DataFrame) -> Any:

@@ -14,7 +14,7 @@ from starskip.errors import ConfigError, SourceError
 from starskip.indexes.skipping.registry import load_modules
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 Table = Callable[..., str]
 ZONE = "spark.sql.session.timeZone"

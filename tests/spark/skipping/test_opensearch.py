@@ -30,7 +30,7 @@ from starskip.storage.opensearch import opensearch_client
 CASES = law_cases("STARSKIP_OPENSEARCH_CASES", 60)
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))
 OF_AN_EXAMPLE = max(15, min(100, CASES // 40))
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900 + CASES)]
 _ROOT = "starskip.metadata.root"
 
 

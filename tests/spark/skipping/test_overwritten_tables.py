@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 Table = Callable[..., str]
 

@@ -12,7 +12,7 @@ from starskip.cli.main import main
 from starskip.errors import SourceError
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 Table = Callable[..., str]
 

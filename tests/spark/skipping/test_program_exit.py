@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import starskip
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 PROGRAM = """
 import os, sys

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from skipping_tables import lines_of
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def test_it_shows_the_public_names_alone() -> None:

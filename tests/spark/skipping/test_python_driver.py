@@ -13,7 +13,7 @@ import pytest
 import starskip
 from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 APPLICATION = """
 import json, sys

@@ -14,7 +14,7 @@ from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.spark import skipping
 from starskip.storage.vacuum import VacuumReport
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skipping-python.md").read_text(encoding="utf-8")
 

@@ -18,7 +18,7 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_table import open_table
 from starskip.run.night import Night
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 SAMPLE = Path(__file__).parents[3] / "include" / "sample"
 FILES = 96
 

@@ -38,7 +38,11 @@ _FLIPPED = {
 }
 
 
-@pytest.mark.parametrize("file_format", FORMATS)
+@pytest.mark.law
+@pytest.mark.parametrize(
+    "file_format",
+    [pytest.param(each, marks=() if each == "parquet" else pytest.mark.slow) for each in FORMATS],
+)
 def test_no_row_is_missed(spark: SparkSession, tmp_path: Path, file_format: str) -> None:
     print(f"STARSKIP_SKIPPING_SEED={SEED}")
     seen = law(spark, tmp_path, CASES // len(FORMATS), file_format, SEED, of_an_example=OF_AN_EXAMPLE)
@@ -80,6 +84,7 @@ def lose_the_last_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ValueSetClause, "may_match", losing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "kind", "leaf"),
     [

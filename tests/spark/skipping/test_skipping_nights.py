@@ -28,7 +28,7 @@ from starskip.spark import skipping
 from starskip.spark.skipping import spark_skipping_engine
 from starskip.storage.manifest import Part
 
-pytestmark = [pytest.mark.spark, pytest.mark.quality]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 
 RANGES = [id_between(start, start + 300) for start in range(0, 4_000, 190)]
 CUSTOMERS = [customer_is(value) for value in range(3, 9_000, 450)]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 import starskip
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 PROGRAM = """
 import json, logging, sys

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.spark import skipping
 
-pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 
 JOINED_BY_PARTITIONS = {
     "spark.sql.sources.v2.bucketing.enabled": "true",

@@ -16,7 +16,7 @@ from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.spark import skipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 EXAMPLES = Path(__file__).parents[3] / "docs" / "examples" / "skipping"
 # Workers must import the module by its name.

@@ -10,6 +10,8 @@ from starskip.indexes.skipping.index_types.hybrid import hybrid_threshold
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
+pytestmark = pytest.mark.slow
+
 CITY = Column(("address", "city"), "string")
 TIME = Column(("ts",), "timestamp")
 LAT, LNG = Column(("lat",), "double"), Column(("lng",), "double")
@@ -262,7 +264,6 @@ def test_names_that_need_quotes_have_them() -> None:
     assert "minmax:`a:b`.`c,d`" in specifications(call("LessThan", odd, 1))
 
 
-@pytest.mark.slow
 def test_deep_and_huge_predicates_end() -> None:
     deep: Expression = call("LessThan", TIME, 5)
     for number in range(20_000):

@@ -10,8 +10,6 @@ from skipping_law.predicates import TYPES, comparisons, files_of, trees
 from starskip.errors import ConfigError
 from starskip.indexes.skipping.registry import index_from_specification
 
-pytestmark = pytest.mark.slow
-
 SPECIFICATIONS = [
     "minmax:c",
     "nulls:c",

@@ -24,8 +24,6 @@ from starskip.indexes.skipping.metadata.table_metadata import COLUMNS
 from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
 from starskip.storage.local_storage import LocalStorage
 
-pytestmark = pytest.mark.slow
-
 CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
 WRITERS = int(os.environ.get("STARSKIP_SKIPPING_WRITERS", "4"))
 COMMITS = law_cases("STARSKIP_SKIPPING_COMMITS", 6)
@@ -45,6 +43,7 @@ def steps(lake: Any) -> dict[str, Callable[[Any, Any], Any]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["create", "refresh", "full", "optimize", "delete", "vacuum"])
 def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage: Any, step: str) -> None:
     template = fresh_storage()
@@ -105,6 +104,7 @@ def worker(*arguments: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_killed_between_every_two_writes(tmp_path: Path) -> None:
     counts = worker("writes", str(tmp_path))
     assert counts["killed"] >= 20
@@ -112,12 +112,14 @@ def test_killed_between_every_two_writes(tmp_path: Path) -> None:
     assert counts["wrong"] == counts["stuck"] == 0
 
 
+@pytest.mark.law
 def test_killed_at_random(tmp_path: Path) -> None:
     counts = worker("random", str(tmp_path), str(KILLS))
     assert counts["killed"] == KILLS
     assert counts["wrong"] == 0
 
 
+@pytest.mark.slow
 def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     """All writers see all files, add some of their own, lose answers, and optimize now and then."""
     found = worker("race", str(tmp_path), str(WRITERS), str(COMMITS))

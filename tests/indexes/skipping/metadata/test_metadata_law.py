@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from law_cases import law_cases
@@ -115,6 +116,7 @@ class History:
         assert set(state.active) == {f"minmax:{name}" for name in self.active}
 
 
+@pytest.mark.law
 @settings(max_examples=HISTORIES, deadline=None)
 @given(history=st.lists(steps, max_size=25))
 def test_any_history(lake: Any, history: list[Any]) -> None:

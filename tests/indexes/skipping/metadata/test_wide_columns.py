@@ -15,6 +15,8 @@ from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.indexes.skipping.metadata.wide_columns import concatenated, narrow
 from starskip.indexes.skipping.registry import index_from_specification
 
+pytestmark = pytest.mark.slow
+
 LISTS = pa.list_(pa.string())
 RANGES = pa.list_(pa.struct([("least", pa.string()), ("greatest", pa.string())]))
 COLUMNS = {
@@ -79,7 +81,6 @@ def test_wide_columns_are_compared_as_others_are(specification, columns, wanted,
     assert "".join("01"[each] for each in read[0])[:2] == wanted
 
 
-@pytest.mark.slow
 def test_texts_of_more_than_two_gigabytes():
     # All texts lie in one buffer, each a byte further: 2.7 GB in all.
     length = 300 << 20

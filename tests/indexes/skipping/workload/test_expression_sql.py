@@ -16,6 +16,8 @@ from starskip.indexes.skipping.workload.expression_json import MAX_DEPTH, UNKNOW
 from starskip.indexes.skipping.workload.expression_sql import MOST_CHARACTERS, column_sql, expression_sql
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
+pytestmark = pytest.mark.slow
+
 ID = Column(("id",), "bigint")
 S = Column(("s",), "string")
 UTC = pa.timestamp("us", "UTC")
@@ -173,7 +175,6 @@ def test_what_is_not_asked_again(expression: Expression, why: str) -> None:
     assert len(str(told.value)) < 300
 
 
-@pytest.mark.slow
 def test_depth_and_size_are_bounded() -> None:
     deep: Expression = equal(ID, big(1))
     for _ in range(MAX_DEPTH - 3):

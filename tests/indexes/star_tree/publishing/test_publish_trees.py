@@ -24,8 +24,6 @@ from starskip.indexes.star_tree.serving.tree_set import open_trees
 from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 
-pytestmark = pytest.mark.slow
-
 GROWTHS = law_cases("STARSKIP_STAR_TREE_CASES", 40) // 8
 
 
@@ -71,6 +69,7 @@ def test_a_new_file_alone_is_read_and_the_tree_is_that_of_a_full_build(
     assert table.documents() == table.in_full()
 
 
+@pytest.mark.law
 @settings(max_examples=GROWTHS)
 @given(
     seed=st.integers(0, 2**32),
@@ -178,6 +177,7 @@ def test_trees_of_other_tables_stay(table: Any) -> None:
     assert len(open_trees(table.store, "other").trees) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("growth", [False, True])
 @pytest.mark.parametrize("damage", ["gone", "cut", "changed", "zeros", "another's"])
 @pytest.mark.parametrize(
@@ -234,6 +234,7 @@ def test_a_damaged_manifest_asks_for_nobody(table: Any, content: bytes | None) -
     assert table.documents() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["growth", "stale"])
 def test_a_planted_fault_is_found(table: Any, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
     if fault == "growth":

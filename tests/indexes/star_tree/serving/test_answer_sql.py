@@ -19,6 +19,8 @@ from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.indexes.star_tree.serving.finished_answer import ERROR_BOUND
 from starskip.indexes.star_tree.serving.tree_set import TreeSet
 
+pytestmark = pytest.mark.slow
+
 DAYS = [(1, 30), (2, 1), (2, 2), (0, 0), (1, 31), (2, 9)]
 PRICES = ["1.50", None, "2.25", "-1.00", "9.99", "0.01"]
 ROWS = pa.table(
@@ -341,7 +343,6 @@ def test_percentiles_and_distinct_counts_stay_within_the_stated_bounds(
     assert "HyperLogLog" in hll.bound and "KLL" in kll.bound and "t-digest" in t_digest.bound
 
 
-@pytest.mark.slow
 def test_lists_of_thousands_of_keys_are_answered(sales: TreeSet) -> None:
     keys = ", ".join(f"'{number}'" for number in range(5000))
     equal = " OR ".join(f"country = '{number}'" for number in range(2000))
@@ -367,7 +368,6 @@ def test_what_was_asked_before_is_not_computed_over_the_dictionaries_again(
         answer_sql(opened, queries[0], "spark")
 
 
-@pytest.mark.slow
 def test_no_error_escapes_as_something_else(sales: TreeSet) -> None:
     for query in (
         "SELECT " + "x" * 90_000,

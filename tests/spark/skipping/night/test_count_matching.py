@@ -19,7 +19,7 @@ from starskip.predicates.expression import Column, Expression, LiteralSet
 from starskip.spark.skipping import count_matching
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def predicates() -> dict[str, tuple[Expression, Callable[[int], bool]]]:

@@ -18,7 +18,7 @@ from starskip.lake.lake_table import LakeTable
 from starskip.spark.skipping import spark_skipping_engine
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def active(location: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from night_tables import FILES, ROWS
 from starskip.lake.lake_table import LakeTable
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def test_facts_of_columns(engine: SparkSkipping, table: LakeTable) -> None:

@@ -20,7 +20,7 @@ from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import last_query_stats
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 def replayed(engine: SparkSkipping, table: LakeTable, asked: Expression, root: str | None) -> Replay:

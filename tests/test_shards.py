@@ -1,0 +1,67 @@
+"""Shards of the tests: which files they have, and which ones a change concerns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shards import SHARDS, shard_of, touched
+
+CHECKOUT = Path(__file__).parents[1]
+ALL = list(range(1, len(SHARDS) + 1))
+
+
+def test_each_file_belongs_to_the_shard_with_the_longest_beginning() -> None:
+    files = [str(each.relative_to(CHECKOUT)) for each in (CHECKOUT / "tests").rglob("test_*.py")]
+    assert {shard_of(each) for each in files} == set(ALL)
+    nights = shard_of("tests/spark/skipping/test_skipping_nights.py")
+    assert (
+        nights != shard_of("tests/spark/skipping/test_skipping_law.py") != shard_of("tests/spark/test_x.py")
+    )
+
+
+def test_each_beginning_is_that_of_a_path() -> None:
+    for shard in SHARDS:
+        for each in (*shard.tests, *shard.code):
+            folder, _, start = each.rpartition("/")
+            assert any(path.name.startswith(start) for path in (CHECKOUT / folder).iterdir()), each
+
+
+@pytest.mark.parametrize(
+    ("path", "concerned"),
+    [
+        ("docs/operate.md", []),
+        ("CHANGELOG.md", []),
+        ("include/starskip/errors.py", ALL),
+        ("requirements.txt", ALL),
+        ("tests/conftest.py", ALL),
+        ("tests/ui/test_report_pages_in_airflow.py", [7]),
+        ("dags/index_advisor_nightly_dag.py", [7]),
+        ("include/starskip/sql/query_shape.py", [4]),
+    ],
+)
+def test_what_a_change_concerns(path: str, concerned: list[int]) -> None:
+    assert touched([path]) == concerned
+
+
+def test_a_shard_that_there_is_not_is_refused_by_name() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "--shard", "8/9", "--collect-only", "tests/test_errors.py"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 4
+    assert f"SHARD=8/9: the shards are 1/{len(SHARDS)}, 2/{len(SHARDS)}, " in ran.stderr
+
+
+def test_the_time_of_all_programs_below_is_told_and_the_code_is_that_of_the_tests() -> None:
+    orphan = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'sum(range(9_000_000))'])"
+    program = CHECKOUT / "tests" / "support" / "timed.py"
+    ran = subprocess.run(
+        [sys.executable, program, "-c", f"{orphan}; sys.exit(5)"], capture_output=True, text=True
+    )
+    assert ran.returncode == 5
+    assert " s of wall time, " in ran.stdout and ran.stdout.endswith(" s of processors\n")
