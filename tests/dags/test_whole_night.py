@@ -1,7 +1,7 @@
 """Whole nights as ``make night`` runs them: Airflow's own ``dags test``, real Spark jobs, real gates.
 
-What is asked of most nights here is the DAG's: their jobs run in one process. One night submits the jobs of half
-of the stages to Spark; the backfill's test submits those of the other half.
+What is asked of most nights here is the DAG's: their jobs run in one process. One night submits the jobs of
+half of the stages to Spark; the backfill's test submits those of the other half.
 In the lake lineitem is a Delta table, as it is for ``make night``.
 """
 
