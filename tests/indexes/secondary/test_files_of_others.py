@@ -15,15 +15,13 @@ from click.testing import CliRunner
 from secondary_tables import CLOCK
 from starskip.cli.main import main
 from starskip.errors import StorageError
-from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary import open_table, run_reader
-from starskip.indexes.secondary.check_entries import check_entries
+from starskip.indexes.secondary.check_indexes import check_indexes
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
     existing_indexes,
     refresh_indexes,
 )
-from starskip.indexes.secondary.table_state import OpenedTable
 from starskip.storage import checked_parquet
 
 WHERE = {
@@ -181,5 +179,5 @@ def test_a_check_names_a_run_of_another_index(table: Path) -> None:
         for index in ("btree:a", "btree:b")
     )
     shutil.copy(place / b, place / a)
-    with pytest.raises(StorageError, match=f"{a}: is gone or damaged"):
-        check_entries(LocalEngine(), existing_indexes(str(table)), OpenedTable(str(table)).now())
+    with pytest.raises(StorageError, match=f"btree:a: {a}: is gone or damaged; refresh the metadata in full"):
+        check_indexes(str(table))

@@ -52,7 +52,7 @@ def build_run(
     if index.kind_of_index is Kind.RTREE:
         return _rtree_run(columns, addresses)
     if index.kind_of_index is Kind.NGRAM:
-        pieces = _text_pieces(columns[0])
+        pieces = text_pieces(columns[0])
         runs = [
             _gram_run(index, columns[0].slice(start, rows), addresses[start : start + rows], stop_share)
             for start, rows in pieces
@@ -153,7 +153,7 @@ def _gram_run(index: SecondaryIndex, texts: pa.Array, addresses: Addresses, stop
     return found.set_column(0, "key", grams.key_bytes(joined(found, "key")))
 
 
-def _text_pieces(texts: pa.Array) -> list[tuple[int, int]]:
+def text_pieces(texts: pa.Array) -> list[tuple[int, int]]:
     """Cut texts into pieces of few bytes, so that their grams fit memory; a single text may have more."""
     ends = np.cumsum(pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     if not len(ends) or ends[-1] <= BYTES_AT_ONCE:

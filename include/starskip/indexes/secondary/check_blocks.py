@@ -1,12 +1,9 @@
-"""Compare one block of a run with what is told of it: keys, bounds, counts, fences, reach and bitmap."""
+"""Compare one block of a run with what its bounds say: keys, counts, fences, reach and bitmap."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
@@ -15,64 +12,54 @@ from starskip.indexes.secondary.range_reads import fences_in
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.predicates.ordered_values import each_below, equal, order_keys, valid_mask
+from starskip.predicates.ordered_values import each_below, equal, valid_mask
+
+DISORDERED = "its keys are not in order"
+OUTSIDE = "a key or point lies outside its bounds"
+TORN = "a key has entries beside its list"
+UNLIKE = "its counts, fences, reach or bitmap are not those of its entries"
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFaults:
-    """Faults of a block.
+def block_fault(
+    index: SecondaryIndex, reader: RunReader, number: int, rows: pa.Table, before: pa.Table
+) -> str | None:
+    """Return what is wrong with a block, None for a sound one.
 
-    ``disordered``: its keys fall. ``outside``: a key or point lies outside its bounds. ``unlike``: a count,
-    the reach, a fence or the bitmap is not that of its entries, or a key has other rows beside its list.
-    ``begins_with_list``, ``ends_with_list``: whether its first and its last key are not single entries.
+    ``rows``: as ``reader`` reads them, null's among them. ``before``: the last row of the block before.
     """
-
-    disordered: bool = False
-    outside: bool = False
-    unlike: bool = False
-    begins_with_list: bool = False
-    ends_with_list: bool = False
-
-
-def block_faults(index: SecondaryIndex, reader: RunReader, number: int, rows: pa.Table) -> BlockFaults:
-    """Return what is wrong with a block; ``rows``: as ``reader`` reads them, null's among them."""
     keyed = rows.slice(0, rows.num_rows - rows.column(0).null_count)
     null = rows.slice(keyed.num_rows)
-    unlike = bool(null.num_rows) and _is_unlike(index, reader, reader.keyed_blocks, null)
-    if not keyed.num_rows or number >= reader.keyed_blocks:
+    if null.num_rows and _is_unlike(index, reader, reader.keyed_blocks, null):
+        return UNLIKE
+    if not keyed.num_rows:
+        return None
+    if number >= reader.keyed_blocks:
         # Keys where the bounds have none but null's would never be found.
-        return BlockFaults(outside=keyed.num_rows > 0, unlike=unlike)
-    unlike = unlike or _is_unlike(index, reader, number, keyed)
+        return OUTSIDE
     if index.kind_of_index is Kind.RTREE:
-        return BlockFaults(outside=_has_point_outside(reader, number, keyed), unlike=unlike)
-    keys = order_keys(joined(keyed, "key"))
-    lows, highs = reader.key_bounds
-    low, high = lows[number : number + 1], highs[number : number + 1]
-    is_outside = not (equal(keys[:1], low).all() and equal(keys[-1:], high).all())
-    same = equal(keys[1:], keys[:-1])
-    is_list = ~valid_mask(joined(keyed, "address"))
-    return BlockFaults(
-        disordered=bool(each_below(keys[1:], keys[:-1]).any()),
-        outside=is_outside,
-        unlike=unlike or bool((same & (is_list[1:] | is_list[:-1])).any()),
-        begins_with_list=bool(is_list[0]),
-        ends_with_list=bool(is_list[-1]),
-    )
+        fault = OUTSIDE if _has_point_outside(reader, number, keyed) else None
+    else:
+        fault = _fault_of_keys(reader, number, keyed, before)
+    return fault or (UNLIKE if _is_unlike(index, reader, number, keyed) else None)
 
 
-def torn_lists(reader: RunReader, blocks: Mapping[int, BlockFaults]) -> int:
-    """Return how many blocks end with a key of which the next one has rows beside the list."""
-    lows, highs = reader.key_bounds
-    same = np.flatnonzero(equal(highs[:-1], lows[1:])).tolist()
-    pairs = [(blocks[at], blocks[at + 1]) for at in same if at in blocks and at + 1 in blocks]
-    return sum(one.ends_with_list or other.begins_with_list for one, other in pairs)
+def _fault_of_keys(reader: RunReader, number: int, rows: pa.Table, before: pa.Table) -> str | None:
+    keys = reader.keys_of(joined(rows, "key"))
+    for key, bounds in zip((keys[:1], keys[-1:]), reader.key_bounds, strict=True):
+        if not equal(key, bounds[number : number + 1]).all():
+            return OUTSIDE
+    together = pa.concat_tables([before, rows])
+    keys = reader.keys_of(joined(together, "key"))
+    if each_below(keys[1:], keys[:-1]).any():
+        return DISORDERED
+    is_list = ~valid_mask(joined(together, "address"))
+    return TORN if (equal(keys[1:], keys[:-1]) & (is_list[1:] | is_list[:-1])).any() else None
 
 
 def _has_point_outside(reader: RunReader, number: int, rows: pa.Table) -> bool:
-    for name in ("x", "y"):
+    for name, (lows, highs) in zip(("x", "y"), reader.boxes, strict=True):
         values: Any = rows[name].to_numpy()
-        low, high = (reader.bounds[f"{end}_{name}"][number].as_py() for end in ("low", "high"))
-        if not ((values >= low) & (values <= high)).all():
+        if not ((values >= lows[number]) & (values <= highs[number])).all():
             return True
     return False
 
@@ -93,7 +80,7 @@ def _is_unlike(index: SecondaryIndex, reader: RunReader, number: int, rows: pa.T
     if index.kind_of_index is Kind.NGRAM:
         return False
     fences = fences_in(reader, number)
-    if fences is not None and not fences.fit(order_keys(joined(rows, "key")), entries):
+    if fences is not None and not fences.fit(reader.keys_of(joined(rows, "key")), entries):
         return True
     found = BitMap64.union(BitMap64(), *bitmaps_of(rows.filter(pa.array(single))), *lists)
     low, high = reader.reach
@@ -101,10 +88,3 @@ def _is_unlike(index: SecondaryIndex, reader: RunReader, number: int, rows: pa.T
         return True
     bitmap = reader.bitmap(number)
     return bitmap is not None and bitmap != found
-
-
-def disordered_blocks(reader: RunReader) -> int:
-    """Return how many blocks end below their first key, or begin below the last key of the one before."""
-    lows, highs = reader.key_bounds
-    within = np.count_nonzero(each_below(highs, lows))
-    return int(within + np.count_nonzero(each_below(lows[1:], highs[:-1])))

@@ -16,5 +16,5 @@ SECONDARY = Family(
         verify_indexes="starskip.indexes.secondary.verify_secondary:SECONDARY_VERDICTS_GATE",
     ),
     section=lazy_value("starskip.indexes.secondary.report.section:SECTION"),
-    measured=lazy_value("starskip.indexes.secondary.advice.measured_advice:SECONDARY_ADVICE"),
+    measured=lazy_value("starskip.indexes.secondary.advice.publish_advice:MEASURED_SECONDARY"),
 )

@@ -36,7 +36,7 @@ _CUT_BYTES = 64
 """A cut lies between keys and need not be one: so many bytes of a text or binary value are enough."""
 _GOLDEN = 0.618033988749895
 """Its multiples spread evenly over the unit interval."""
-NOTHING_KEPT = ColumnCache(0)
+_NOTHING_KEPT = ColumnCache(0)
 Weights = npt.NDArray[np.int64]
 
 
@@ -48,9 +48,9 @@ class RunFiles:
     blocks: DataFile
     places: DataFile | None = None
 
-    def reader(self, storage: Storage, key_type: pa.DataType | None = None) -> RunReader:
+    def reader(self, storage: Storage) -> RunReader:
         """Return a reader that keeps nothing of what it has read."""
-        return RunReader(storage, self.rows, self.blocks, key_type, NOTHING_KEPT)
+        return RunReader(storage, self.rows, self.blocks, cache=_NOTHING_KEPT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ tasks of their own. The keys, or slices, of a written run follow those of the on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -33,14 +33,8 @@ from starskip.storage.storage import Storage
 
 Places = npt.NDArray[np.int64]
 """The new number of each file of a segment, -1 of a dead one."""
-Seen = Callable[[RunReader, int, pa.Table], None]
-"""Is told a run, the number of a block, and the rows of the block."""
 _SHARE = 4
 """All that streams have read ahead, or a slice of points, is this part of a run."""
-
-
-class DisorderedKeys(StorageError):
-    """Keys of runs are not in order, so that they cannot be merged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +67,10 @@ class MergePart:
             files.extend(self._run(aside, held))
         return tuple(files)
 
-    def merged(self, seen: Seen | None = None) -> Iterator[pa.Table]:
+    def merged(self) -> Iterator[pa.Table]:
         """Yield the live entries in the order of their keys, each key in one piece; points slice by slice.
 
-        ``seen`` is told each block that is read, which may be more than once. Raises StorageError naming a
-        run that is gone or damaged.
+        Raises StorageError naming a run that is gone or damaged.
         """
         if not self.runs:
             return iter(())
@@ -89,7 +82,7 @@ class MergePart:
         # A range keeps the runs that were asked of it, and so their files open, as long as the part is there.
         within = replace(self.within, known={})
         streams = [
-            _Stream(reader.typed(kind), _places(self.storage, run), schema, within, seen)
+            _Stream(reader.typed(kind), _places(self.storage, run), schema, within)
             for reader, run in zip(readers, self.runs, strict=True)
         ]
         return _points(streams, within) if is_points else _merged(self.index, streams)
@@ -125,7 +118,6 @@ class _Stream:
     places: Places | None
     schema: pa.Schema
     within: KeyRange
-    seen: Seen | None = None
     held: pa.Table | None = None
     keys: Keys = None
     nulls: list[pa.Table] = field(default_factory=list)
@@ -150,10 +142,7 @@ class _Stream:
 
     def block(self, number: int) -> pa.Table:
         """Return the rows of a block, dead entries and old numbers included."""
-        rows = self.reader.block(number).cast(self.schema)
-        if self.seen is not None:
-            self.seen(self.reader, number, rows)
-        return rows
+        return self.reader.block(number).cast(self.schema)
 
     def live(self, rows: pa.Table) -> pa.Table:
         return rows if self.places is None else renumbered(rows, self.places)
@@ -209,7 +198,7 @@ def _merged(index: SecondaryIndex, streams: Sequence[_Stream]) -> Iterator[pa.Ta
         ]
         if not at_their_end:
             name = unfinished[0].reader.rows.name
-            raise DisorderedKeys(
+            raise StorageError(
                 f"{name}: its keys are not in order; refresh the metadata in full", location=name
             )
         for stream in at_their_end:

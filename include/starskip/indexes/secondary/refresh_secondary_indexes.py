@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any, cast
 
-from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
+from starskip.errors import StorageError
 from starskip.execution.engine import Engine
 from starskip.indexes.lake_builds import ChosenIndexes, LakeBuilds, TableBuild, publish_builds
 from starskip.indexes.metadata_build import metadata_build
-from starskip.indexes.secondary.check_entries import ENTRIES, CheckedRuns, check_entries
 from starskip.indexes.secondary.lifecycle import (
     ARTEFACT,
     create_indexes,
@@ -24,16 +21,12 @@ from starskip.indexes.secondary.lifecycle import (
 )
 from starskip.indexes.secondary.secondary_index import Kind, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
-from starskip.indexes.secondary.table_files import listed_table
-from starskip.indexes.secondary.table_state import table_state
-from starskip.indexes.secondary.table_to_index import FORMAT
 from starskip.indexes.skipping.metadata.open_metadata import read_metadata
 from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.run.night import Night, StageResult
 
 ADVICE, BUILDS = "secondary_advice", "secondary_builds"
-log = logging.getLogger("starskip.secondary")
 _MOST_SEGMENTS = 16
 """Each refresh adds segments, and a query opens every one of them."""
 
@@ -69,35 +62,7 @@ def _built(engine: Engine, of: ChosenIndexes) -> TableBuild:
     if metadata is None:
         place = index_storage(path, root).place
         raise StorageError(f"{place}: the metadata is gone since it was written", location=place)
-    build = metadata_build(of, metadata.storage.place, active, metadata, made)
-    build.properties.update(_checks(engine, of, metadata))
-    return build
-
-
-def _checks(engine: Engine, of: ChosenIndexes, metadata: TableMetadata) -> dict[str, Any]:
-    """Return what is wrong with the entries of the indexes; nothing if they cannot be read."""
-    try:
-        snapshot = listed_table(of.lake.path, metadata.source.options.get(FORMAT))
-        checks = check_entries(engine, metadata, table_state(metadata, snapshot), _sound_runs(of))
-    except (SourceOutage, StorageOutage):
-        raise
-    except (SourceError, StorageError) as error:
-        # The gate reads what this stage has not, and tells the file.
-        log.warning("table %s: entries not checked: %s", printable(of.table), printable(str(error)))
-        return {}
-    return {ENTRIES: checks.to_property()}
-
-
-def _sound_runs(of: ChosenIndexes) -> CheckedRuns:
-    """Return the runs that an earlier night has checked, by the newest that has any."""
-    night = of.night
-    for run_date in reversed([date for date in night.store.run_dates(BUILDS) if date <= night.date_text]):
-        snapshot = of.snapshot_of(BUILDS, run_date)
-        if snapshot is not None and of.table in snapshot.tables:
-            checks = snapshot.parts([of.table])[of.table].properties.get(ENTRIES)
-            if checks:
-                return cast(CheckedRuns, checks["sound"])
-    return {}
+    return metadata_build(of, metadata.storage.place, active, metadata, made)
 
 
 def _refreshed(

@@ -16,6 +16,6 @@ SKIPPING = Family(
         verify_indexes="starskip.indexes.skipping.proof.verdicts_gate:SKIPPING_VERDICTS_GATE",
     ),
     section=lazy_value("starskip.indexes.skipping.report.section:SECTION"),
-    measured=lazy_value("starskip.indexes.skipping.advice.measured_advice:SKIPPING_ADVICE"),
+    measured=lazy_value("starskip.indexes.skipping.advice.publish_advice:MEASURED_SKIPPING"),
 )
 """Skipping indexes of tables of the lake."""

@@ -7,19 +7,16 @@ what skipping cannot do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from starskip.execution.engine import Engine
-from starskip.indexes.families import families_of_night
-from starskip.indexes.file_skips import FileSkips
 from starskip.indexes.index import Index
-from starskip.indexes.measured import SparedFiles
+from starskip.indexes.measured import Measured, MeasuredAdvice, SparedFiles
 from starskip.indexes.secondary.advice.candidate_indexes import candidate_indexes
 from starskip.indexes.secondary.advice.sampled_table import IndexedSample, SampledTable, indexed_sample
 from starskip.indexes.secondary.family import SECONDARY
@@ -27,11 +24,16 @@ from starskip.indexes.secondary.refresh_secondary_indexes import ADVICE
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
 from starskip.indexes.secondary.table_files import full_path, hadoop_path
-from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
+from starskip.indexes.skipping.advice.file_advice import (
+    choice_limits,
+    last_choice,
+    measured_or_note,
+    publish_rows,
+)
+from starskip.indexes.skipping.advice.lake_workload import lake_workload
 from starskip.indexes.skipping.advice.own_statistics import OwnStatistics, own_statistics
-from starskip.indexes.skipping.advice.publish_advice import last_choice
 from starskip.indexes.skipping.choice.alternatives import Alternative, QuerySkips
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.indexes.skipping.choice.index_choice import IndexChoice
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.metadata.metadata_location import metadata_location
@@ -41,10 +43,8 @@ from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
 from starskip.run.night import Night
-from starskip.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.storage.lake_schemas import SECONDARY_ADVICE
 from starskip.storage.local_storage import LocalStorage
-from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.storage_for import storage_for
 
@@ -63,64 +63,29 @@ class SecondaryAdvice:
     properties: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredSecondary:
-    """Tells how much the secondary indexes of a table would save, before the choice.
-
-    ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
-    advice; takes what was chosen and by how much another choice could be better.
-    """
-
-    skips: FileSkips | None
-    advise: Callable[[Collection[Index], float], SecondaryAdvice]
-    warnings: Sequence[str] = ()
-
-
 def publish_secondary_advice(night: Night, advice: Mapping[str, SecondaryAdvice]) -> int:
     """Publish ``secondary_advice`` by table; return how many indexes are chosen."""
-    aside = night.store.staged_write(ADVICE, night.date_text)
-    parts = {
-        table: Part(
-            aside.write(table, pa.Table.from_pylist(list(each.rows), schema=SECONDARY_ADVICE)),
-            dict(each.properties),
-        )
-        for table, each in advice.items()
-    }
-    night.publish(ADVICE, parts)
+    rows = {table: (each.rows, each.properties) for table, each in advice.items()}
+    publish_rows(night, ADVICE, SECONDARY_ADVICE, rows)
     return sum(row["verdict"] == "chosen" for each in advice.values() for row in each.rows)
 
 
 def measured_secondary(
     engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, spared: SparedFiles
-) -> MeasuredSecondary:
+) -> Measured:
     """Measure the candidates of a table of the lake; what fails is the note of its advice.
 
     ``spared``: returns the files that candidates for skipping leave alone for a predicate. The indexes of a
     table without advice stay as they are.
     """
-    lake = night.lake_tables.get(table)
-    if lake is None:
-        return _nothing("no lake table is configured")
-    if not families_of_night(night).has(SECONDARY):
-        return _nothing("secondary indexes are not among index_kinds")
-    if not night.event_log_paths:
-        return _nothing("no Spark event logs are configured (spark_event_logs)")
-    if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
-        return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
-    workload = lake_workload(night, table, snapshot_of)
-    if not workload.queries:
-        return _nothing("the event logs hold no query of this table")
-    try:
-        return _measured(engine, night, table, lake, workload, snapshot_of, spared)
-    except Exception as error:
-        if not (is_ours(error) or is_of_one_table(error)):
-            raise
-        reason = failure_words(error)
-        return _nothing(reason, (f"table {table}: no secondary indexes are advised: {reason}",))
 
+    def measure(lake: LakeTable) -> Measured | str:
+        return _measured(engine, night, table, lake, snapshot_of, spared)
 
-def _nothing(note: str, warnings: Sequence[str] = ()) -> MeasuredSecondary:
-    return MeasuredSecondary(None, lambda *_: SecondaryAdvice((), {"note": note}), warnings)
+    def advice_of(note: str) -> SecondaryAdvice:
+        return SecondaryAdvice((), {"note": note})
+
+    return measured_or_note(night, table, SECONDARY, measure, advice_of)
 
 
 def _measured(
@@ -128,10 +93,14 @@ def _measured(
     night: Night,
     table: str,
     lake: LakeTable,
-    workload: LakeWorkload,
     snapshot_of: SnapshotSource,
     spared: SparedFiles,
-) -> MeasuredSecondary:
+) -> Measured | str:
+    if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
+        return f"Spark uses no secondary indexes of {lake.file_format} files"
+    workload = lake_workload(night, table, snapshot_of)
+    if not workload.queries:
+        return "the event logs hold no query of this table"
     settings = night.settings.of(SecondarySettings)
     sampled = SampledTable(
         full_path(lake.path),
@@ -145,7 +114,7 @@ def _measured(
     candidates = candidate_indexes(queries, sampled.schema.types())
     if not candidates.indexes:
         faults = (f"; {name}: {fault}" for name, fault in candidates.faults.items())
-        return _nothing("no query asks anything that a secondary index serves" + "".join(faults))
+        return "no query asks anything that a secondary index serves" + "".join(faults)
     root = f"{night.store.storage.place}/{CANDIDATES}"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
@@ -153,7 +122,7 @@ def _measured(
     sample = indexed_sample(sampled, candidates.indexes, storage, night)
     metadata = sample.metadata
     if not metadata.files:
-        return _nothing("the table has no files")
+        return "the table has no files"
     rows = metadata.rows.fill_null(0).to_numpy(zero_copy_only=False)
     others = sum(each.weight for each in workload.queries[MAX_QUERIES:]) + workload.unweighed
     scale = sampled.bytes_ratio
@@ -168,22 +137,22 @@ def _measured(
     task = SkippingTask(
         patterns,
         sizes,
-        _limits(night, float(metadata.sizes.sum()) * scale),
+        choice_limits(night, float(metadata.sizes.sum()) * scale, settings.max_secondary_size_ratio),
         last_choice(night, table, snapshot_of, ADVICE),
         scale,
         SECONDARY.name,
     )
 
-    def advise(chosen: Collection[Index], gap_ratio: float) -> SecondaryAdvice:
+    def advise(chosen: Collection[Index], gap_ratio: float) -> tuple[SecondaryAdvice, Sequence[str]]:
         judged = task.judged(chosen, gap_ratio)
         faulty = [
             refused(Index(SECONDARY.name, name), Reason.CANNOT_BE, fault, None)
             for name, fault in candidates.faults.items()
         ]
         judged = replace(judged, refused=(*judged.refused, *faulty))
-        return _advice(table, judged, sample, scale, task.limits.budget_bytes)
+        return _advice(table, judged, sample, scale, task.limits.budget_bytes), ()
 
-    return MeasuredSecondary(task.offer(), advise)
+    return Measured(task.offer(), advise)
 
 
 def _query_skips(
@@ -234,15 +203,6 @@ def _alternatives(
     )
 
 
-def _limits(night: Night, table_bytes: float) -> ChoiceLimits:
-    advice = night.settings.advice
-    budget = int(table_bytes * night.settings.of(SecondarySettings).max_secondary_size_ratio)
-    if advice.index_budget_bytes is not None:
-        budget = min(budget, advice.index_budget_bytes)
-    switch = min(advice.switch_gain_ratio, advice.min_gain_ratio)
-    return ChoiceLimits(budget, advice.min_gain_ratio, switch)
-
-
 def _advice(
     table: str, choice: IndexChoice, sample: IndexedSample, scale: float, budget_bytes: int | None
 ) -> SecondaryAdvice:
@@ -271,3 +231,6 @@ def _advice(
         "sentence": choice.sentence,
     }
     return SecondaryAdvice(rows, properties)
+
+
+MEASURED_SECONDARY = MeasuredAdvice(measured_secondary, publish_secondary_advice)

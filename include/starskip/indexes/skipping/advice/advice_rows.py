@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class SkippingAdvice:
 
     advice: Sequence[Mapping[str, Any]] = ()
     shapes: Sequence[Mapping[str, Any]] = ()
-    properties: Mapping[str, Any] | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
 
 
 def advise_skipping(

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from starskip.indexes.index import Index
 from starskip.indexes.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
+from starskip.indexes.skipping.advice.file_advice import choice_limits
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload
 from starskip.indexes.skipping.advice.measured_benefit import (
     CountedRows,
@@ -27,7 +28,6 @@ from starskip.indexes.skipping.advice.own_statistics import (
 )
 from starskip.indexes.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.indexes.skipping.choice.column_uses import column_uses
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits
 from starskip.indexes.skipping.choice.judge_choice import SkippingTask
 from starskip.indexes.skipping.choice.skip_patterns import skip_patterns
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
@@ -118,16 +118,15 @@ def measured_table(
     tidy_metadata(location, night)
     if any(isinstance(index, WorkloadGapList) for index in indexes):
         workload = judged
-    counted = _counted(
-        engine, lake, workload.queries, metadata, night.settings.of(SkippingSettings).sampled_files
-    )
+    settings = night.settings.of(SkippingSettings)
+    counted = _counted(engine, lake, workload.queries, metadata, settings.sampled_files)
     columns = _ordered_columns(workload)
     relevant = counted.relevant(metadata.files)
     own = own_statistics(lake, metadata.paths)
     task = SkippingTask(
         skip_patterns(query_skips(workload, metadata, relevant, own), metadata.sizes),
         dict(index_sizes(metadata)),
-        _limits(night, metadata),
+        choice_limits(night, float(metadata.sizes.sum()), settings.max_skipping_size_ratio),
         kept,
         (metadata.total_rows or 0) / max(float(metadata.sizes.sum()), 1.0),
     )
@@ -171,15 +170,3 @@ def _ordered_columns(workload: LakeWorkload) -> list[str]:
         for name, use in sorted(uses.items())
         if family_of(use.data_type) in ORDERED and (use.range or use.equality)
     ]
-
-
-def _limits(night: Night, metadata: TableMetadata) -> ChoiceLimits:
-    settings = night.settings
-    budget = int(float(metadata.sizes.sum()) * settings.of(SkippingSettings).max_skipping_size_ratio)
-    if settings.advice.index_budget_bytes is not None:
-        budget = min(budget, settings.advice.index_budget_bytes)
-    return ChoiceLimits(
-        budget_bytes=budget,
-        min_gain_ratio=settings.advice.min_gain_ratio,
-        switch_gain_ratio=min(settings.advice.switch_gain_ratio, settings.advice.min_gain_ratio),
-    )
