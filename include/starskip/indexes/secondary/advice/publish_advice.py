@@ -26,7 +26,7 @@ from starskip.indexes.secondary.family import SECONDARY
 from starskip.indexes.secondary.refresh_secondary_indexes import ADVICE
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
-from starskip.indexes.secondary.table_files import full_path, hadoop_path
+from starskip.indexes.secondary.table_files import full_path, hadoop_path, why_not_indexed
 from starskip.indexes.skipping.advice.lake_workload import LakeWorkload, lake_workload
 from starskip.indexes.skipping.advice.own_statistics import OwnStatistics, own_statistics
 from starskip.indexes.skipping.advice.publish_advice import last_choice
@@ -105,8 +105,9 @@ def measured_secondary(
         return _nothing("secondary indexes are not among index_kinds")
     if not night.event_log_paths:
         return _nothing("no Spark event logs are configured (spark_event_logs)")
-    if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
-        return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
+    why_not = why_not_indexed(lake.file_format)
+    if why_not is not None:
+        return _nothing(why_not)
     workload = lake_workload(night, table, snapshot_of)
     if not workload.queries:
         return _nothing("the event logs hold no query of this table")
