@@ -22,6 +22,7 @@ from starskip.spark.spark_engine import SparkEngine
 CASES = law_cases("STARSKIP_SECONDARY_ORC", 30)
 SEED = int(os.environ.get("STARSKIP_SECONDARY_ORC_SEED", Random().randrange(1 << 32)))
 OF_A_TABLE = 15
+TRIES = 5
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + 10 * CASES)]
 
 
@@ -55,7 +56,10 @@ def test_rows_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     metadata_changed()
     # ORC's reader fails on some filters with null (a NullPointerException for a literal); a scan does not.
     with settings_of(spark, {"spark.sql.session.timeZone": "UTC", "spark.sql.orc.filterPushdown": "false"}):
-        tables = range(-(-CASES // OF_A_TABLE))
-        found = sum(compare(spark, tmp_path / str(number), SEED + number) for number in tables)
-    # Conditions that leave nothing say nothing.
+        tables, found = -(-CASES // OF_A_TABLE), 0
+        for number in range(TRIES * tables):
+            found += compare(spark, tmp_path / str(number), SEED + number)
+            # Conditions that leave nothing say nothing: a few small tables may have none else.
+            if number >= tables - 1 and found > CASES:
+                break
     assert found > CASES
