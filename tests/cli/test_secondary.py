@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 from pathlib import Path
@@ -92,57 +91,6 @@ def test_check_counts_entries_or_names_the_first_fault(table: str) -> None:
     assert done.stderr == (
         f"starskip: btree:user: row 1 (the first is 0) of {path} has an entry under another key; "
         "`starskip secondary refresh --full` makes the indexes anew\n"
-    )
-
-
-def put(path: Path, content: bytes, tick: int = 0) -> None:
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(content)
-    os.utime(path, (1_700_000_000 + tick, 1_700_000_000 + tick))
-
-
-def test_csv_files_keep_their_options_with_the_indexes(tmp_path: Path) -> None:
-    folder = tmp_path / "hits"
-    put(folder / "a.csv", b"id;url\n\n1;x/y\n2;\n")
-    put(folder / "b.csv.gz", gzip.compress(b'id;url\n3;"x/z"\n'))
-    of_csv = ("--format", "csv", "--option", "header=true", "--option", "sep=;")
-    done = run("create", str(folder), "--index", "btree:url", *of_csv)
-    assert done.exit_code == 0, done.output
-    put(folder / "c.csv", b"id;url\n4;x/y\n", 1)
-    for _ in range(2):
-        document = json.loads(run("query", str(folder), "url = 'x/y'", "--path", "btree:url").stdout)
-        assert document["columns"] == ["id", "url"]
-        assert sorted(document["rows"]) == [["1", "x/y"], ["4", "x/y"]]
-        stats = document["stats"]
-        assert (stats["row_groups_read"], stats["row_groups_total"]) == (2, 3)
-        assert stats["bytes_read"] > (folder / "a.csv").stat().st_size
-        assert run("refresh", str(folder)).exit_code == 0
-    assert json.loads(run("describe", str(folder), "--format", "json").stdout)["rows"] == 4
-    put(folder / "c.csv", b"other;url\n5;x/y\n", 2)
-    done = run("query", str(folder), "url = 'x/y'")
-    assert done.exit_code == 3 and "/c.csv: has other columns in its first line than" in done.output
-    put(folder / "c.csv", b'id;url\n5;"x"y"\n', 3)
-    done = run("query", str(folder), "url = 'x/y'")
-    assert done.exit_code == 3 and "c.csv: is not read as Spark reads it: it has quotes" in done.output
-    done = run("create", str(folder), "--index", "btree:id", "--option", "header=false")
-    assert done.exit_code == 3 and "other options" in done.output
-
-
-def test_json_files_widen_whole_numbers_and_refuse_other_types(tmp_path: Path) -> None:
-    folder = tmp_path / "hits"
-    put(folder / "a.json", b'{"id":1,"late":null}\n\n{"id":9007199254740993,"more":"x"}\n')
-    assert run("create", str(folder), "--index", "btree:id", "--format", "json").exit_code == 0
-    asked = ("query", str(folder), "id > 1", "--columns", "id,late", "--path", "btree:id")
-    assert json.loads(run(*asked).stdout)["rows"] == [[9007199254740993, None]]
-    put(folder / "b.json", b'{"id":2.5,"late":7}\n', 1)
-    for _ in range(2):
-        rows = json.loads(run(*asked).stdout)["rows"]
-        assert sorted(rows, key=str) == [[2.5, 7], [9007199254740992.0, None]]
-        assert run("refresh", str(folder)).exit_code == 0
-    put(folder / "c.json", b'{"id":"text"}\n', 2)
-    done = run(*asked)
-    assert (
-        done.exit_code == 3 and "/c.json: column id is string here and double in other files" in done.output
     )
 
 

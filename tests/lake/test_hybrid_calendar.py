@@ -10,8 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from starskip.lake.data_pieces import UnlikeSpark
 from starskip.lake.hybrid_calendar import in_todays_calendar
+from starskip.lake.unlike_spark import UnlikeSpark
 
 SPARK_2 = {"org.apache.spark.version": "2.4.8"}
 DAY_US = 86_400_000_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import random
 import re
@@ -17,10 +15,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from avro_tables import write_avro
 from pyarrow import orc
 from starskip.indexes.secondary import build_run, merge_cuts, merge_segments, run_files, run_reader
 from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
@@ -60,14 +56,8 @@ def some_text(draw: Random) -> str:
     return "".join(draw.choice(_LETTERS) for _ in range(draw.randrange(12)))
 
 
-WITHOUT = {
-    "parquet": frozenset[str](),
-    "orc": frozenset({"t"}),
-    "avro": frozenset[str](),
-    "json": frozenset({"d", "t", "m", "f", "u", "b", "tz"}),
-    "csv": frozenset({"n", "x", "d", "t", "m", "flag", "p", "lat", "lng", "f", "u", "b", "tz", "id"}),
-}
-"""Columns that are not asked for by format: it has no such type, or another one in its place."""
+WITHOUT = {"parquet": frozenset[str](), "orc": frozenset({"t"})}
+"""Columns that are not asked for by format: it has no such type."""
 
 
 def indexes_of(file_format: str) -> tuple[str, ...]:
@@ -126,21 +116,13 @@ class RandomTable:
     def write(self, name: str, *, is_older: bool = False) -> None:
         """Write or overwrite a file, which may be empty."""
         count = self.draw.choice([0, 1, self.draw.randrange(2, 40), self.draw.randrange(40, 120)])
-        if self.file_format == "json" and not self.names:
-            # Values tell the types, which are wanted of all columns that are indexed.
-            count = self.draw.randrange(40, 120)
         rows = rows_of(self.draw, count, self.next_id, is_older=is_older)
         self.next_id += count
         path = self.folder / name
-        if self.file_format == "json":
-            rows = _without_odd_numbers(rows)
-        elif self.file_format == "csv":
-            at = rows.column_names.index("s")
-            rows = rows.set_column(at, "s", pc.if_else(pc.equal(rows["s"], ""), None, rows["s"]))
         if self.file_format == "parquet":
             pq.write_table(rows, path, row_group_size=self.draw.choice([7, 16, 50, 1000]), **self._pages())
         else:
-            write_rows(rows, path, self.file_format, self.draw)
+            write_orc(rows, path, self.draw)
             pq.write_table(rows, self.truth / f"{name}.parquet")
         self.ticks += 1
         os.utime(path, (_EPOCH_S + self.ticks, _EPOCH_S + self.ticks))
@@ -155,11 +137,6 @@ class RandomTable:
         found = self.folder.with_name(f"{self.folder.name}-truth")
         found.mkdir(exist_ok=True)
         return found
-
-    def _suffix(self) -> str:
-        """The end of a file's name; some texts are compressed."""
-        packed = ".gz" if self.file_format in ("json", "csv") and self.draw.random() < 0.3 else ""
-        return f"{self.file_format}{packed}"
 
     def _pages(self) -> dict[str, Any]:
         """Options of a file whose pages hold few rows and are indexed, or of one without a page index."""
@@ -186,7 +163,7 @@ class RandomTable:
         for _ in range(self.draw.randrange(1, 4)):
             action = self.draw.choice(["add", "overwrite", "remove"])
             if action == "add" or len(self.names) < 3:
-                self.write(f"f{self.ticks}.{self._suffix()}", is_older=self.draw.random() < 0.2)
+                self.write(f"f{self.ticks}.{self.file_format}", is_older=self.draw.random() < 0.2)
             elif action == "overwrite":
                 self.write(self.draw.choice(self.names[1:]))
             else:
@@ -200,9 +177,9 @@ def random_table(
     table = RandomTable(folder, Random(seed), file_format=file_format)
     table.write(f"first.{file_format}")
     for number in range(table.draw.randrange(1, 4)):
-        table.write(f"g{number}.{table._suffix()}", is_older=table.draw.random() < 0.3)
+        table.write(f"g{number}.{file_format}", is_older=table.draw.random() < 0.3)
     chosen = indexes_of(file_format) if indexes is None else indexes
-    create_indexes(str(folder), chosen, clock=CLOCK, file_format=file_format, options=OPTIONS[file_format])
+    create_indexes(str(folder), chosen, clock=CLOCK, file_format=file_format)
     for _ in range(table.draw.randrange(3)):
         table.change()
         if table.draw.random() < 0.5:
@@ -210,62 +187,13 @@ def random_table(
     return table
 
 
-OPTIONS: dict[str, dict[str, str]] = {
-    "parquet": {},
-    "orc": {},
-    "avro": {},
-    "json": {},
-    "csv": {"header": "true"},
-}
-"""Options of the reader by format."""
-
-
-def write_rows(rows: pa.Table, path: Path, file_format: str, draw: Random) -> None:
-    """Write rows as files of a format, with what its readers must get right."""
-    if file_format == "orc":
-        # It has no unsigned numbers, and Spark reads no times with a zone; stripes end with a batch only.
-        for name, kind in {"u": pa.decimal128(20, 0), "tz": pa.timestamp("us")}.items():
-            rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(kind))
-        stripe_size = draw.choice([64, 1 << 20])
-        orc.write_table(rows, path, batch_size=draw.choice([1, 8, 32]), stripe_size=stripe_size)
-        return
-    if file_format == "csv":
-        lines = ["id,s\n", *(_csv_line(row, draw) for row in rows.select(["id", "s"]).to_pylist())]
-        # The header may be all there is, and not even that in a file of no bytes.
-        content = "".join(lines).encode()
-        path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-        return
-    if file_format == "avro":
-        write_avro(rows, path, draw)
-        return
-    kept = [name for name in rows.column_names if name not in WITHOUT["json"]]
-    lines = [_json_line(row, draw) for row in rows.select(kept).to_pylist()]
-    content = "".join(lines).encode()
-    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
-
-
-def _csv_line(row: dict[str, Any], draw: Random) -> str:
-    """A row as a line, with lines of blanks before it now and then; an empty text is null in a CSV file."""
-    before, after = draw.choice(["", "", "", "\n", " \t\n"]), draw.choice(["\n", "\n", "\r\n"])
-    text = row["s"]
-    written = draw.choice(["", '""']) if text is None else draw.choice([text, f'"{text}"'])
-    return f"{before}{row['id']},{written}{after}"
-
-
-def _without_odd_numbers(rows: pa.Table) -> pa.Table:
-    """The rows with nulls for NaN and infinities, which JSON has not."""
-    columns = [
-        pc.if_else(pc.is_finite(column), column, None) if pa.types.is_floating(column.type) else column
-        for column in rows.columns
-    ]
-    return pa.table(columns, names=rows.column_names)
-
-
-def _json_line(row: dict[str, Any], draw: Random) -> str:
-    """A row as a line, whose nulls may be left out, with empty lines before it now and then."""
-    kept = {name: value for name, value in row.items() if value is not None or draw.random() < 0.5}
-    before, after = draw.choice(["", "", "", "\n", " \t\n"]), draw.choice(["\n", "\n", "\r\n"])
-    return before + json.dumps(kept, ensure_ascii=draw.random() < 0.5) + after
+def write_orc(rows: pa.Table, path: Path, draw: Random) -> None:
+    """Write rows as an ORC file, now and then of many stripes."""
+    # It has no unsigned numbers, and Spark reads no times with a zone; stripes end with a batch only.
+    for name, kind in {"u": pa.decimal128(20, 0), "tz": pa.timestamp("us")}.items():
+        rows = rows.set_column(rows.column_names.index(name), name, rows[name].cast(kind))
+    stripe_size = draw.choice([64, 1 << 20])
+    orc.write_table(rows, path, batch_size=draw.choice([1, 8, 32]), stripe_size=stripe_size)
 
 
 @contextmanager

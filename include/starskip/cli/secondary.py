@@ -19,8 +19,6 @@ from starskip.cli.lake_table import (
     of_grace,
     of_metadata,
     of_path,
-    of_reader_options,
-    reader_options,
 )
 from starskip.cli.progress import progress
 from starskip.cli.secondary_query import explain, metadata_root, of_version, query, require_indexes
@@ -65,8 +63,8 @@ def secondary() -> None:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND contains(message, 'timeout')"
       starskip secondary refresh /lake/events
 
-    PATH is the folder of a Delta or Iceberg table, or of plain files, or its URL: Parquet, and ORC, JSON
-    lines or CSV by --format.
+    PATH is the folder of a Delta or Iceberg table, or of plain files, or its URL: Parquet, and ORC by
+    --format.
     """  # noqa: D301 - click reads the character \b as "keep these lines"
 
 
@@ -82,7 +80,6 @@ def secondary() -> None:
 )
 @click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
 @_file_format
-@of_reader_options
 @of_version
 @of_metadata
 @_spark
@@ -91,7 +88,6 @@ def create(
     indexes: Sequence[str],
     primary: str | None,
     file_format: str | None,
-    options: Sequence[str],
     version: int | None,
     root: str | None,
     on_spark: bool,
@@ -103,7 +99,7 @@ def create(
       starskip secondary create /lake/events --index btree:ts --index btree:user.id
       starskip secondary create /lake/points --index rtree:lat,lng --primary ts
       starskip secondary create s3://lake/events --index btree:ts --spark
-      starskip secondary create /lake/hits --format csv --option header=true --index btree:user
+      starskip secondary create /lake/clicks --format orc --index btree:user
     """  # noqa: D301
     for each in indexes:
         try:
@@ -118,7 +114,6 @@ def create(
             file_format=file_format,
             version=version,
             primary=primary,
-            options=reader_options(options) if options else None,
             engine=engine,
         )
     echo_refreshed(done, ", ".join(done.indexes))
@@ -145,7 +140,7 @@ def refresh(
     Example:
       starskip secondary refresh /lake/events
     """  # noqa: D301
-    require_indexes(path, root)
+    require_indexes(path, root, file_format)
     with _engine("indexing", on_spark) as engine:
         done = refresh_indexes(
             path,

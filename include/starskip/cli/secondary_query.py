@@ -66,8 +66,8 @@ def explain(
     Example:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
     """  # noqa: D301
-    require_indexes(path, root)
     output, file_format = formats
+    require_indexes(path, root, file_format)
     table = open_table(path, metadata_root=metadata_root(root), file_format=file_format, version=version)
     document = table.explain(condition).to_document()
     if output == "json":
@@ -117,11 +117,11 @@ def query(
       starskip secondary query /lake/events "ts < '2026-01-01' AND message LIKE '%x%'" --count
       starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
     """  # noqa: D301
-    require_indexes(path, root)
+    output, file_format = formats
+    require_indexes(path, root, file_format)
     named = None if columns is None else _column_names(columns)
     if named == []:
         raise click.BadParameter("names no column", param_hint="--columns")
-    output, file_format = formats
     answer = open_table(
         path, metadata_root=metadata_root(root), file_format=file_format, version=version
     ).answer(condition, named, limit=limit, path=forced, is_count=is_count)
@@ -158,10 +158,10 @@ def _names(path: Sequence[str]) -> str:
     return " ∩ ".join(path)
 
 
-def require_indexes(path: str, root: str | None) -> None:
+def require_indexes(path: str, root: str | None, file_format: str | None = None) -> None:
     """Raise SourceError for a table that is not there, or has no indexes."""
     try:
-        existing_indexes(path, metadata_root(root))
+        existing_indexes(path, metadata_root(root), file_format)
     except SourceError:
         if "://" not in path and not os.path.exists(path.removeprefix("file:")):  # noqa: PTH110
             raise SourceError(f"{path}: there is no such folder", source=path) from None

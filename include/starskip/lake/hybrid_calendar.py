@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.errors import printable
-from starskip.lake.data_pieces import UnlikeSpark
 from starskip.lake.footer_bounds import LEGACY_CALENDAR_DAYS
 from starskip.lake.nested_values import Path, with_leaves
+from starskip.lake.unlike_spark import UnlikeSpark
 
 _VERSION, _ZONE = b"org.apache.spark.version", b"org.apache.spark.timeZone"
 _DATES, _INT96 = b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"

@@ -23,7 +23,7 @@ class ListedFile(io.RawIOBase):
     on a disk ``require_same`` looks whether it still is the one.
     """
 
-    def __init__(self, path: str, size_bytes: int, modified_ms: int, *, read_ahead: bool = True) -> None:
+    def __init__(self, path: str, size_bytes: int, modified_ms: int) -> None:
         """Open the file; raise ReplacedFile if it is another one, else OSError and SourceError."""
         super().__init__()
         url = object_url(path)
@@ -31,7 +31,7 @@ class ListedFile(io.RawIOBase):
         self._is_local = url is None
         self._untold = 0
         self._opened: io.RawIOBase | io.BufferedReader = (
-            local_path(path).open("rb") if url is None else ObjectReader(url, read_ahead=read_ahead)
+            local_path(path).open("rb") if url is None else ObjectReader(url, read_ahead=False)
         )
         self.require_same()
 
@@ -78,13 +78,6 @@ class ListedFile(io.RawIOBase):
         found = self._opened.read(-1 if size is None else size) or b""
         self._untold += len(found)
         return found
-
-    def readinto(self, buffer: object) -> int:
-        """Fill a buffer, for readers of Python's own."""
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        found = self.read(len(view))
-        view[: len(found)] = found
-        return len(found)
 
     def close(self) -> None:
         """Close the file."""

@@ -7,16 +7,20 @@ values is not read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import orc
 
-from starskip.lake.data_pieces import Piece, Positions, UnlikeSpark, columns_of, reaches
 from starskip.lake.listed_file import ListedFile
 from starskip.lake.orc_tail import OrcTail, OrcType, orc_tail
+from starskip.lake.unlike_spark import UnlikeSpark
+
+Positions = npt.NDArray[np.int64]
 
 _TIMESTAMP, _LIST, _MAP, _STRUCT, _UNION, _DATE, _CHAR, _INSTANT = 9, 10, 11, 12, 13, 15, 17, 18
 _NOT_OF_SPARK = {_UNION: "a union", _CHAR: "char(n)", _INSTANT: "timestamp with local time zone"}
@@ -28,7 +32,10 @@ _FIRST_MS, _LAST_MS = -2_208_988_800_000, 9_223_286_400_000
 
 @dataclass(frozen=True)
 class OrcFile:
-    """Implements PiecedFile; a unit is a stripe."""
+    """An ORC file by its path and identity.
+
+    All members raise OSError, ValueError and pa.ArrowException for a file that cannot be read.
+    """
 
     path: str
     size_bytes: int
@@ -53,23 +60,24 @@ class OrcFile:
 
     @property
     def schema(self) -> pa.Schema:
-        """See PiecedFile."""
+        """The columns, with the Arrow types of what Spark reads."""
         return self._told[1]
 
     @property
-    def units(self) -> int:
-        """See PiecedFile."""
+    def stripe_count(self) -> int:
+        """The number of stripes."""
         return len(self._told[0].stripes)
 
-    @property
-    def is_columnar(self) -> bool:
-        """See PiecedFile."""
-        return True
+    def stripes(
+        self, columns: Sequence[str], positions: Positions | None = None
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """Yield the position of each stripe's first row, and its rows: those ``columns`` that the file has.
 
-    def pieces(self, schema: pa.Schema, positions: Positions | None) -> Iterator[Piece]:
-        """See PiecedFile; only the stripes and columns that are asked for are read."""
+        ``positions``: rising positions of rows; stripes without any of them are not read. None for all rows.
+        """
         tail, own = self._told
-        names = columns_of(own, schema.names)
+        wanted = set(columns)
+        names = [name for name in own.names if name in wanted]
         for name in names:
             self._require_known_calendar(name)
         with self._opened() as opened:
@@ -85,7 +93,7 @@ class OrcFile:
                     opened.tell_bytes()
                     if found.num_rows != stripe.rows:
                         raise ValueError(f"stripe {number} has other rows than its file tells of")
-                    yield Piece(start, found, number, stripe.rows)
+                    yield start, found
                 start += stripe.rows
 
     def _require_known_calendar(self, name: str) -> None:
@@ -104,7 +112,15 @@ class OrcFile:
                 raise UnlikeSpark(f"column {name} has times outside of the years 1900 to 2262")
 
     def _opened(self) -> ListedFile:
-        return ListedFile(self.path, self.size_bytes, self.modified_ms, read_ahead=False)
+        return ListedFile(self.path, self.size_bytes, self.modified_ms)
+
+
+def reaches(positions: Positions | None, start: int, rows: int) -> bool:
+    """Return whether rows at some positions lie among those from ``start`` on."""
+    if positions is None:
+        return True
+    first, last = np.searchsorted(positions, [start, start + rows])
+    return bool(first < last)
 
 
 def _below(tail: OrcTail, number: int) -> Iterator[int]:

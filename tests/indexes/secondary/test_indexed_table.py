@@ -277,17 +277,9 @@ def test_what_is_not_evaluated_as_spark_does_is_refused(folder: Path) -> None:
         table.query("user = 3 ORDER BY user")
 
 
-def test_a_table_without_indexes_or_of_other_files_is_an_error(tmp_path: Path) -> None:
+def test_a_table_without_indexes_and_bad_indexes_are_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError):
         open_table(str(tmp_path))
-    (tmp_path / "x.csv").write_text("a\n1\n")
-    with pytest.raises(SourceError, match="inferSchema"):
-        create_indexes(str(tmp_path), ["btree:a"], options={"inferSchema": "true"})
-    with pytest.raises(SourceError, match="multiLine is not understood of csv files"):
-        create_indexes(str(tmp_path), ["btree:a"], options={"multiLine": "true"})
-    with pytest.raises(ConfigError, match="no column"):
-        create_indexes(str(tmp_path), ["btree:a"])
-    (tmp_path / "x.csv").unlink()
     put(tmp_path / "a.parquet", events(0, 10), 0)
     for bad in ("btree:nobody", "rtree:message,user", "ngram:user", "ngram:message:9", "btree:a,b", "hash:a"):
         with pytest.raises(ConfigError):

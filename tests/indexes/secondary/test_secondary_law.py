@@ -32,8 +32,7 @@ from starskip.indexes.secondary.indexed_table import IndexedTable
 from starskip.indexes.secondary.lifecycle import optimize_indexes
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.where_clause import where_expression
-from starskip.lake import avro_file, orc_file, parquet_pages
-from starskip.lake.pieced_formats import PIECED_FORMATS
+from starskip.lake import orc_file, parquet_pages
 
 CASES = law_cases("STARSKIP_SECONDARY_CASES", 100)
 CONDITIONS_A_TABLE = 10
@@ -99,8 +98,8 @@ def _texts(values: pa.ChunkedArray) -> list[str]:
 
 
 def ids_of(rows: pa.Table) -> list[int]:
-    """The ids of rows, which are texts in some formats."""
-    return [int(each) for each in rows["id"].to_pylist()]
+    """The ids of rows."""
+    return rows["id"].to_pylist()
 
 
 def drawn_paths(table: IndexedTable, where: str, draw: Random) -> list[list[str]]:
@@ -129,15 +128,14 @@ def test_every_plan_gives_the_rows_of_a_scan(table: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("file_format", PIECED_FORMATS)
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
 @settings(max_examples=max(1, CASES // CONDITIONS_A_TABLE // 4))
-def test_every_plan_gives_the_rows_of_a_scan_of_other_formats(file_format: str, table: int) -> None:
+def test_every_plan_gives_the_rows_of_a_scan_of_orc_files(table: int) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder) / "t"
         place.mkdir()
-        check(place, table, CONDITIONS_A_TABLE, file_format)
+        check(place, table, CONDITIONS_A_TABLE, "orc")
 
 
 def _list_not_sorted(patch: pytest.MonkeyPatch) -> None:
@@ -184,20 +182,19 @@ def _places_in_pages_shifted(patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "file_format"), [(orc_file, "orc"), (avro_file, "avro")])
-def test_the_law_finds_stripes_and_blocks_left_out(module: Any, file_format: str) -> None:
-    sound = module.reaches
+def test_the_law_finds_stripes_left_out() -> None:
+    sound = orc_file.reaches
 
     def behind_the_first_row(positions: np.ndarray | None, start: int, rows: int) -> bool:
         return sound(positions, start + 1, rows - 1)
 
     for table in range(6):
         with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "reaches", behind_the_first_row)
+            patch.setattr(orc_file, "reaches", behind_the_first_row)
             place = Path(folder) / "t"
             place.mkdir()
             try:
-                check(place, table, 8, file_format)
+                check(place, table, 8, "orc")
             except AssertionError as error:
                 assert f"seed {table}: " in str(error)
                 return

@@ -36,7 +36,7 @@ class FileToIndex:
 class TaskFiles:
     """Result of a task: files written by index, and the rows and row groups of each file that it has read.
 
-    Row groups are stripes of ORC files, blocks of Avro files, and 1 of texts.
+    Row groups of ORC files are their stripes.
     """
 
     groups: Mapping[str, tuple[DataFile, ...]]
@@ -85,10 +85,8 @@ def collect_entries(
     row_groups: dict[int, int] = {}
     names = sorted({path[0] for index in indexes for path in index.paths})
     for each in files:
-        units: set[int] = set()
         rows[each.position] = 0
         for batch in row_batches(each.file, names, schema):
-            units.update(batch.units)
             table = batch.rows
             rows[each.position] = batch.start + table.num_rows
             addresses = addresses_of(each.position, np.arange(batch.start, batch.start + table.num_rows))
@@ -102,7 +100,7 @@ def collect_entries(
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share))
             if sum(of.held_bytes for of in runs) >= RUN_BYTES:
                 max(runs, key=lambda of: of.held_bytes).write(aside)
-        row_groups[each.position] = len(units)
+        row_groups[each.position] = each.file.units()
     for of in runs:
         of.write(aside)
     return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows, row_groups)

@@ -13,40 +13,33 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.errors import SourceError, first_line
-from starskip.lake.data_pieces import PiecedFile, UnlikeSpark
 from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.hybrid_calendar import in_todays_calendar
+from starskip.lake.orc_file import OrcFile
 from starskip.lake.parquet_footers import open_footer
 from starskip.lake.parquet_pages import PagedFile, paged_file
-from starskip.lake.pieced_formats import pieced_file
 from starskip.lake.snapshot_columns import SnapshotColumn
+from starskip.lake.unlike_spark import UnlikeSpark
 
-PARQUET = "parquet"
 DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 """Errors that readers raise of a file that they cannot read."""
 _FOOTERS = 4_096
+_ORC_FILES = 1_024
 
 
 @dataclass(frozen=True, slots=True)
 class DataFileOfTable:
     """A file of the table by its path, identity, and partition values as texts by column.
 
-    ``options``: those of ``spark.read`` that its values depend on, in the order of their names. ``columns``:
-    of a table whose files may have other names for them.
+    ``columns``: of a table whose files may have other names for them.
     """
 
     path: str
     size_bytes: int
     modified_ms: int
     partition: tuple[tuple[str, str | None], ...] = ()
-    file_format: str = PARQUET
-    options: tuple[tuple[str, str], ...] = ()
+    is_orc: bool = False
     columns: tuple[SnapshotColumn, ...] = field(default=(), repr=False)
-
-    @property
-    def is_pieced(self) -> bool:
-        """Return whether it is read from its beginning in pieces: it is no Parquet file."""
-        return self.file_format != PARQUET
 
     @property
     def is_of_iceberg(self) -> bool:
@@ -92,10 +85,9 @@ class DataFileOfTable:
         with reading(self.path):
             return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
 
-    def pieced(self) -> PiecedFile:
-        """Return a file of another format; what its end tells is kept. Raises SourceError."""
-        with reading(self.path):
-            return pieced_file(self.file_format, self.path, self.size_bytes, self.modified_ms, self.options)
+    def orc(self) -> OrcFile:
+        """Return an ORC file; what its end tells is kept."""
+        return _orc_file(self.path, self.size_bytes, self.modified_ms)
 
     def row_group_rows(self) -> npt.NDArray[np.int64]:
         """Return the rows of each row group of a Parquet file; a file of no bytes has none."""
@@ -108,13 +100,13 @@ class DataFileOfTable:
         return _row_group_ends(self.path, self.size_bytes, self.modified_ms)
 
     def units(self) -> int:
-        """Return the number of row groups, stripes or blocks; 1 of a file that is read as a whole."""
-        if not self.is_pieced:
-            return len(self.row_group_rows())
+        """Return the number of row groups, or of an ORC file's stripes. Raises SourceError."""
+        if not self.is_orc:
+            return len(self.row_group_ends())
         if self.size_bytes == 0:
             return 0
         with reading(self.path):
-            return self.pieced().units
+            return self.orc().stripe_count
 
 
 @contextmanager
@@ -133,6 +125,11 @@ def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
     del size_bytes, modified_ms
     with reading(path):
         return open_footer(path, read_ahead=False)
+
+
+@lru_cache(maxsize=_ORC_FILES)
+def _orc_file(path: str, size_bytes: int, modified_ms: int) -> OrcFile:
+    return OrcFile(path, size_bytes, modified_ms)
 
 
 @lru_cache(maxsize=_FOOTERS)

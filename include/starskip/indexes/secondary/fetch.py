@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.indexes.secondary.data_file import DataFileOfTable
-from starskip.indexes.secondary.read_pieces import read_pieces
 from starskip.indexes.secondary.read_rows import (
     ROWS_AT_ONCE,
     FetchCounts,
@@ -20,6 +19,7 @@ from starskip.indexes.secondary.read_rows import (
     read_row_groups,
     together,
 )
+from starskip.indexes.secondary.read_stripes import read_stripes
 from starskip.indexes.secondary.row_filter import columns_in, row_filter
 from starskip.indexes.secondary.table_schema import TableSchema
 from starskip.lake.parquet_pages import Numbers
@@ -75,8 +75,8 @@ def fetch_rows(
     ``pace``: how it goes on where it ends early; it may give more rows than that asks for.
     Raises SourceError naming a file that cannot be read.
     """
-    if file.is_pieced:
-        yield from _of_pieces(file, positions, wanted, counts, pace)
+    if file.is_orc:
+        yield from _of_stripes(file, positions, wanted, counts, pace)
         return
     row_counts = file.row_group_rows()
     if positions is None:
@@ -110,8 +110,8 @@ def fetch_of_files(parts: Iterable[FileRows], wanted: Wanted, counts: FetchCount
     held: list[FileRows] = []
     rows = 0
     for part in parts:
-        if part.file.is_pieced:
-            yield from _of_pieces(part.file, part.positions, wanted, counts, None)
+        if part.file.is_orc:
+            yield from _of_stripes(part.file, part.positions, wanted, counts, None)
             continue
         if held and rows + len(part.positions) > ROWS_AT_ONCE:
             yield _looked_up(held, wanted, counts)
@@ -123,27 +123,25 @@ def fetch_of_files(parts: Iterable[FileRows], wanted: Wanted, counts: FetchCount
         yield _looked_up(held, wanted, counts)
 
 
-def _of_pieces(
+def _of_stripes(
     file: DataFileOfTable,
     positions: npt.NDArray[np.int64] | None,
     wanted: Wanted,
     counts: FetchCounts,
     pace: Pace | None,
 ) -> Iterator[pa.Table]:
-    """Read a file from its beginning, without stripes and blocks that hold no position, until a limit."""
+    """Read the stripes of an ORC file that hold positions, until a limit."""
     if pace is not None and positions is not None and not wanted.predicates:
         positions = positions[: pace.rows]
     if (pace is not None and pace.rows <= 0) or (positions is not None and not len(positions)):
         return
     names = tuple(dict.fromkeys([*wanted.predicate_columns, *wanted.columns]))
-    last_unit = None
-    for piece in read_pieces(file, wanted.schema, names, positions):
-        counts.row_groups += piece.unit != last_unit
-        last_unit = piece.unit
-        rows = piece.rows
+    for start, stripe in read_stripes(file, wanted.schema, names, positions):
+        counts.row_groups += 1
+        rows = stripe
         if positions is not None:
-            first, last = np.searchsorted(positions, [piece.start, piece.start + rows.num_rows])
-            rows = rows.take(pa.array(positions[first:last] - piece.start))
+            first, last = np.searchsorted(positions, [start, start + stripe.num_rows])
+            rows = stripe.take(pa.array(positions[first:last] - start))
         if wanted.predicates:
             rows = rows.filter(wanted.holds(rows))
         counts.rows += rows.num_rows

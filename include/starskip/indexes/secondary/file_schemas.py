@@ -1,4 +1,4 @@
-"""Read the columns of a table's files, by tasks where the files are many or have to be read for it."""
+"""Read the columns of a table's files, by tasks where the files are many."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ import pyarrow as pa
 from starskip.errors import SourceError, SourceOutage
 from starskip.indexes.secondary.data_file import DataFileOfTable, reading
 from starskip.lake.parquet_footers import Damaged, NoRows, RunTasks, each_footer, file_schema, parquet_footers
-from starskip.lake.pieced_formats import TEXT_FORMATS
 
 _FILES_PER_TASK = 256
-_TASK_BYTES = 128 << 20
 _FEW_TASKS = 2
 """Fewer of them are run where they were asked for."""
 
@@ -42,11 +40,12 @@ def file_schemas(
     Files that are damaged are left out, unless all are. ``run_tasks`` runs a function over many files.
     Raises SourceError naming a file if none is sound.
     """
-    parquet = [file.path for file in files if not file.is_pieced and file.size_bytes]
+    parquet = [file.path for file in files if not file.is_orc and file.size_bytes]
     found: dict[pa.Schema, str] = {}
     for schema, path in _of_parquet(parquet, run_tasks) if parquet else ():
         found.setdefault(schema, path)
-    tasks = list(_tasks([file for file in files if file.is_pieced and file.size_bytes]))
+    orc = [file for file in files if file.is_orc and file.size_bytes]
+    tasks = [orc[at : at + _FILES_PER_TASK] for at in range(0, len(orc), _FILES_PER_TASK)]
     if run_tasks is None or len(tasks) < _FEW_TASKS:
         told = [each for task in tasks for each in _of_task(task)]
     else:
@@ -75,27 +74,13 @@ def _of_parquet(paths: Sequence[str], run_tasks: RunTasks | None) -> Iterator[tu
         yield from [(file_schema(footer), path) for footer, path in sound]
 
 
-def _tasks(files: Sequence[DataFileOfTable]) -> Iterator[list[DataFileOfTable]]:
-    held: list[DataFileOfTable] = []
-    size = 0
-    for file in files:
-        held.append(file)
-        # The end of a file tells its columns, but of texts all of it does.
-        size += file.size_bytes if file.file_format in TEXT_FORMATS else 0
-        if size >= _TASK_BYTES or len(held) == _FILES_PER_TASK:
-            yield held
-            held, size = [], 0
-    if held:
-        yield held
-
-
 def _of_task(files: Sequence[DataFileOfTable]) -> list[_Read | _Unread]:
     found: dict[pa.Schema, str] = {}
     unread = []
     for file in files:
         try:
             with reading(file.path):
-                found.setdefault(file.pieced().schema, file.path)
+                found.setdefault(file.orc().schema, file.path)
         except SourceOutage:
             raise
         except SourceError as error:

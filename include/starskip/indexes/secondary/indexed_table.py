@@ -218,9 +218,9 @@ def open_table(
     ``file_format``: what the table is kept as, in place of what was found when they were made. ``version``:
     of a Delta table that version, in place of the newest at each query; what is not indexed of it is scanned.
 
-    Raises SourceError where there are none, and StorageError for metadata that cannot be read.
+    Raises SourceError where there are none or can be none, and StorageError for metadata that cannot be read.
     """
-    existing_indexes(path, metadata_root)
+    existing_indexes(path, metadata_root, file_format)
     opened = OpenedTable(path, metadata_root, file_format, version)
     return IndexedTable(opened, settings or SecondarySettings())
 

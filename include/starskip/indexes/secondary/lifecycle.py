@@ -7,12 +7,12 @@ segment of files are sorted runs of entries instead of a row for each file.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, SourceError
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary.clustering_key import found_clustering_key
@@ -20,8 +20,8 @@ from starskip.indexes.secondary.column_ids import require_same_columns
 from starskip.indexes.secondary.merge_indexes import MergedIndexes
 from starskip.indexes.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
-from starskip.indexes.secondary.table_files import full_path, hadoop_path
-from starskip.indexes.secondary.table_to_index import FORMAT, PRIMARY, TableToIndex, reader_options
+from starskip.indexes.secondary.table_files import full_path, hadoop_path, require_indexed_files
+from starskip.indexes.secondary.table_to_index import FORMAT, PRIMARY, TableToIndex
 from starskip.indexes.skipping.metadata.change_indexes import change_indexes
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
@@ -58,7 +58,6 @@ def create_indexes(
     file_format: str | None = None,
     version: int | None = None,
     primary: str | None = None,
-    options: Mapping[str, str] | None = None,
     settings: SecondarySettings | None = None,
     clock: Clock = _CLOCK,
     engine: Engine = _ENGINE,
@@ -66,20 +65,16 @@ def create_indexes(
     """Create indexes beside those that there are, and read the files once for all of them.
 
     ``primary``: the clustering key; without it one is looked for. ``version``: the files of that version of a
-    Delta table, or snapshot of an Iceberg table, in place of the newest. ``options``: those of
-    ``spark.read``, by default those of indexes that there are. Raises ConfigError for an invalid index, and
-    SourceError for a table that cannot be read.
+    Delta table, or snapshot of an Iceberg table, in place of the newest. Raises ConfigError for an invalid
+    index, and SourceError for a table that cannot be read, or whose files have no secondary indexes.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
         raise ConfigError("a clustering key is declared by --primary c", setting="index")
     former = read_metadata(index_storage(path, root), ARTEFACT, secondary_index)
     if former is not None:
-        kept = former.source.options
-        file_format = file_format or kept.get(FORMAT)
-        _require_same_options(path, former, options)
-        options = reader_options(kept)
-    table = _table(path, file_format, version, primary, settings, engine, former, options or {})
+        file_format = file_format or former.source.options.get(FORMAT)
+    table = _table(path, file_format, version, primary, settings, engine, former)
     _require_same_columns(former, table)
     types = table.schema.types_by_name()
     for index in indexes:
@@ -107,12 +102,11 @@ def refresh_indexes(
 
     ``version``: that version of a Delta table, or snapshot of an Iceberg table, in place of the newest.
     """
-    former = existing_indexes(path, root)
+    former = existing_indexes(path, root, file_format)
     options = former.source.options
     known = None if in_full else former
     as_format = file_format or options.get(FORMAT)
-    read_with = reader_options(options)
-    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known, read_with)
+    table = _table(path, as_format, version, options.get(PRIMARY), settings, engine, known)
     _require_same_columns(known, table)
     return _refreshed(path, root, table, (), clock, in_full=in_full)
 
@@ -157,9 +151,13 @@ def describe_indexes(path: str, *, root: str | None = None) -> dict[str, Any]:
     return document
 
 
-def existing_indexes(path: str, root: str | None = None) -> TableMetadata:
-    """Return the newest metadata; raise SourceError if there is none."""
-    return existing_metadata(index_storage(path, root), ARTEFACT, secondary_index)
+def existing_indexes(path: str, root: str | None = None, file_format: str | None = None) -> TableMetadata:
+    """Return the newest metadata; raise SourceError if there is none, or if the table can have none."""
+    try:
+        return existing_metadata(index_storage(path, root), ARTEFACT, secondary_index)
+    except SourceError:
+        require_indexed_files(path, file_format)
+        raise
 
 
 def new_commit() -> Commit:
@@ -175,7 +173,6 @@ def _table(
     settings: SecondarySettings | None,
     engine: Engine,
     known: TableMetadata | None,
-    options: Mapping[str, str],
 ) -> TableToIndex:
     settings = settings or SecondarySettings()
     return TableToIndex(
@@ -186,7 +183,6 @@ def _table(
         engine=engine,
         settings=settings,
         known=known,
-        options=options,
     )
 
 
@@ -194,17 +190,6 @@ def _require_same_columns(former: TableMetadata | None, table: TableToIndex) -> 
     if former is not None:
         indexes = [each for each in former.indexes if isinstance(each, SecondaryIndex)]
         require_same_columns(indexes, former.source.options, table.snapshot)
-
-
-def _require_same_options(path: str, former: TableMetadata, options: Mapping[str, str] | None) -> None:
-    known = reader_options(former.source.options)
-    if options is not None and dict(options) != dict(known):
-        told = ", ".join(f"{name}={value}" for name, value in known.items()) or "none"
-        raise ConfigError(
-            f"{path}: its indexes were made with other options of the reader ({told}): delete and vacuum "
-            "them, or leave the options out",
-            setting="option",
-        )
 
 
 def _refreshed(

@@ -71,12 +71,12 @@ def _refreshed(
     """Index new and changed files, and all files for new indexes; None if no index is left."""
     path, root = of.lake.path, of.night.skipping_root
     settings = of.night.settings.of(SecondarySettings)
+    demanded = of.lake.listed_format
     if new:
-        demanded = of.lake.listed_format
         return create_indexes(path, new, root=root, file_format=demanded, settings=settings, engine=engine)
     if not names:
         return None
-    return refresh_indexes(path, root=root, settings=settings, engine=engine)
+    return refresh_indexes(path, root=root, file_format=demanded, settings=settings, engine=engine)
 
 
 def _metadata(path: str, root: str | None) -> TableMetadata | None:

@@ -17,18 +17,16 @@ def strides_of(
     columns: Sequence[str],
     rows: int,
     texts: frozenset[str] = frozenset(),
-    units: int | None = None,
 ) -> tuple[Stride, ...]:
     """Return the strides of columns of a file with so many rows, none for one without any.
 
     ``texts``: columns whose values have lengths of their own; short dictionaries of them are read as numbers.
-    ``units``: its stripes or blocks, if they were counted.
 
     A Parquet file's first row group tells of pages and dictionaries. Raises SourceError naming a file that
     cannot be read.
     """
-    if file.is_pieced:
-        return _pieced_strides(file, columns, rows, texts, file.units() if units is None else units)
+    if file.is_orc:
+        return _orc_strides(file, columns, rows, texts)
     footer = file.footer()
     if footer is None or not footer.num_rows:
         return ()
@@ -54,18 +52,13 @@ def strides_of(
     return tuple(Stride(rows, found, is_page, texts & found.keys()) for rows, is_page, found in strides)
 
 
-def _pieced_strides(
-    file: DataFileOfTable, columns: Sequence[str], rows: int, texts: frozenset[str], units: int
+def _orc_strides(
+    file: DataFileOfTable, columns: Sequence[str], rows: int, texts: frozenset[str]
 ) -> tuple[Stride, ...]:
-    """Return the one stride of a file without pages: its stripes or blocks, or all of it.
-
-    Its bytes are shared evenly among the columns: of an ORC file among all that it has, of which only those
-    that are asked for are read; else among those that are asked for, since all others are read with them.
-    """
-    if not rows or not units:
+    """Return the one stride of an ORC file, its stripes; its bytes are shared evenly among its columns."""
+    stripes = file.units()
+    if not rows or not stripes:
         return ()
     with reading(file.path):
-        own = file.pieced()
-        shared = len(own.schema) if own.is_columnar else len(columns)
-    row_bytes = file.size_bytes / rows / max(shared, 1)
-    return (Stride(rows / units, dict.fromkeys(columns, row_bytes), False, texts & set(columns)),)
+        row_bytes = file.size_bytes / rows / max(len(file.orc().schema), 1)
+    return (Stride(rows / stripes, dict.fromkeys(columns, row_bytes), False, texts & set(columns)),)

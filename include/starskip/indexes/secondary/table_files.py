@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import xxhash
 
-from starskip.errors import SourceError, printable
+from starskip.errors import SourceError
 from starskip.indexes.skipping.metadata.table_files import TableFiles
 from starskip.lake.open_table import open_table
-from starskip.lake.pieced_formats import why_not_understood
 from starskip.lake.table_name import CATALOG
 from starskip.lake.table_snapshot import TableSnapshot, numbers_of_log
 from starskip.storage.files.object_url import object_url
 
+_FORMATS = ("parquet", "orc", "delta", "iceberg")
 _NS_PER_MS = 1_000_000
+
+
+def why_not_indexed(file_format: str) -> str | None:
+    """Return why a table of a format has no secondary indexes, and what to do instead; None if it may."""
+    if file_format in _FORMATS:
+        return None
+    return (
+        f"{file_format} files have no secondary indexes: write the table as Parquet, or use skipping "
+        "(`starskip skipping create`), which serves Parquet, ORC, Avro, JSON and CSV files"
+    )
 
 
 def listed_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
 ) -> TableSnapshot:
-    """Return the newest snapshot of a table. Raises SourceError for one whose rows Spark alone can tell."""
+    """Return the newest snapshot of a table.
+
+    Raises SourceError for one whose files have no secondary indexes, or whose rows Spark alone can tell.
+    """
     snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
+    _require_indexed_files(path, snapshot)
     snapshot.require_rows_of_spark()
     if snapshot.table_format == "iceberg" and snapshot.file_format != "parquet":
         others = sorted({*snapshot.files["file_format"].to_pylist()} - {"parquet"})
@@ -37,11 +50,22 @@ def listed_table(
     return snapshot
 
 
-def require_understood(snapshot: TableSnapshot, options: Mapping[str, str]) -> None:
-    """Raise SourceError for options of ``spark.read`` that the files of a table are not read with here."""
-    reason = why_not_understood(snapshot.file_format, options)
+def require_indexed_files(path: str, file_format: str | None) -> None:
+    """Raise SourceError for a table that can be listed, whose files have no secondary indexes.
+
+    ``file_format``: that of ``open_table``.
+    """
+    try:
+        snapshot = open_table(full_path(path), file_format)
+    except SourceError:
+        return
+    _require_indexed_files(path, snapshot)
+
+
+def _require_indexed_files(path: str, snapshot: TableSnapshot) -> None:
+    reason = why_not_indexed(snapshot.file_format) if snapshot.table_format == "files" else None
     if reason is not None:
-        raise SourceError(f"{snapshot.path}: {printable(reason, 200)}", source=snapshot.path)
+        raise SourceError(f"{path}: {reason}", source=path)
 
 
 def full_path(path: str) -> str:

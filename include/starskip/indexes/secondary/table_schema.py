@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import SourceError, first_line, printable
-from starskip.lake.inferred_types import settled, unsettled
 from starskip.lake.nested_values import list_offsets, map_entries, with_padding
 from starskip.lake.snapshot_columns import char_lengths
 from starskip.lake.spark_types import char_lengths_of_fields, spark_type
@@ -82,7 +81,7 @@ def table_schema(
         found[snapshot.schema] = snapshot.path
     else:
         if known is not None:
-            found[schema_of_text(known, with_nulls=True)] = snapshot.path
+            found[schema_of_text(known)] = snapshot.path
         for schema, path in of_files().items():
             found.setdefault(schema, path)
     fields: dict[pa.Schema, str] = {}
@@ -92,10 +91,6 @@ def table_schema(
         together = pa.unify_schemas(list(fields), promote_options="permissive") if fields else pa.schema([])
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         together = _unified_file_by_file(snapshot, fields)
-    if snapshot.file_format == "csv":
-        _require_same_header(snapshot, fields)
-    if snapshot.file_format == "json":
-        together = settled(together)
     for name in snapshot.partition_columns:
         at = together.get_field_index(name)
         kind = together.field(at).type if snapshot.schema is not None and at >= 0 else None
@@ -146,29 +141,9 @@ def _differing_column(
     return ""
 
 
-def _require_same_header(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> None:
-    """Raise SourceError for CSV files of several headers: Spark tells fields by their places."""
-    headers: dict[tuple[str, ...], str] = {}
-    for schema, path in schemas.items():
-        if schema.names:
-            headers.setdefault(tuple(schema.names), path)
-    if len(headers) > 1:
-        (first, _), (second, path) = list(headers.items())[:2]
-        raise SourceError(
-            f"{path}: has other columns in its first line than the other files of {snapshot.path} "
-            f"({printable(', '.join(second))}; {printable(', '.join(first))}), which Spark reads by their "
-            "places: put them in folders of their own",
-            source=path,
-        )
-
-
-def schema_of_text(text: str, *, with_nulls: bool = False) -> pa.Schema:
-    """Return the schema of the files that ``to_text`` wrote.
-
-    ``with_nulls``: with the type null for what has no values, in place of what Spark reads it as.
-    """
-    found = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))
-    return unsettled(found) if with_nulls else found
+def schema_of_text(text: str) -> pa.Schema:
+    """Return the schema of the files that ``to_text`` wrote."""
+    return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(text)))
 
 
 def partition_values(snapshot: TableSnapshot, name: str) -> list[str | None]:

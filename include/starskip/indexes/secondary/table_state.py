@@ -14,7 +14,7 @@ from starskip.errors import printable
 from starskip.indexes.secondary.access_paths import PathMapping, access_paths
 from starskip.indexes.secondary.column_ids import is_of_same_columns, known_lengths
 from starskip.indexes.secondary.cost import Stride, TableLayout
-from starskip.indexes.secondary.data_file import PARQUET, DataFileOfTable
+from starskip.indexes.secondary.data_file import DataFileOfTable
 from starskip.indexes.secondary.file_schemas import file_schemas
 from starskip.indexes.secondary.indexed_segments import indexed_segment
 from starskip.indexes.secondary.lifecycle import ARTEFACT, existing_indexes
@@ -28,7 +28,6 @@ from starskip.indexes.secondary.table_to_index import (
     SCHEMA,
     files_of_snapshot,
     known_files,
-    reader_options,
 )
 from starskip.indexes.secondary.where_clause import where_expression
 from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
@@ -50,8 +49,7 @@ class TableState:
     """A listing of the table against its newest metadata.
 
     ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
-    ``unknown``: files whose row groups are not among those that are known. ``units_of``: stripes or blocks of
-    indexed files, by their paths, of formats that would have to be read to tell.
+    ``unknown``: files whose row groups are not among those that are known.
     """
 
     schema: TableSchema
@@ -61,7 +59,6 @@ class TableState:
     beside: tuple[DataFileOfTable, ...]
     known_row_groups: int = 0
     unknown: tuple[DataFileOfTable, ...] = ()
-    units_of: Mapping[str, int | None] = field(default_factory=dict, repr=False)
     _layouts: dict[tuple[str, ...], TableLayout] = field(default_factory=dict, repr=False, compare=False)
 
     def file(self, segment: str, position: int) -> DataFileOfTable | None:
@@ -111,11 +108,10 @@ class TableState:
         if largest is not None:
             name, position = largest
             of_file = next(each for each in self.segments if each.name == name).file_rows[position]
-            file = self.files[largest]
             texts = frozenset(
                 each.name for each in self.schema.columns if not pa.types.is_primitive(each.type)
             )
-            strides = strides_of(file, columns, int(of_file), texts, self.units_of.get(file.path))
+            strides = strides_of(self.files[largest], columns, int(of_file), texts)
         files = max(1, sum(int(segment.live.sum()) for segment in self.segments))
         return TableLayout(rows, strides or (Stride(1.0, dict.fromkeys(columns, 1.0), is_page=False),), files)
 
@@ -157,7 +153,7 @@ class OpenedTable:
 def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
     """Compare a listing with the metadata; an index counts if all segments with live files have it."""
     listing = table_files(snapshot)
-    by_path = files_of_snapshot(snapshot, reader_options(metadata.source.options))
+    by_path = files_of_snapshot(snapshot)
     paths = listing.paths.to_pylist()
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
     known = known_files(listing, metadata)
@@ -203,10 +199,4 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
         beside,
         int(np.sum(row_groups.fill_null(0).to_numpy())),
         (*(by_path[paths[number]] for number in uncounted.tolist()), *beside),
-        {}
-        if snapshot.file_format == PARQUET
-        else {
-            by_path[paths[number]].path: units
-            for number, units in zip(np.flatnonzero(known).tolist(), row_groups.to_pylist(), strict=True)
-        },
     )

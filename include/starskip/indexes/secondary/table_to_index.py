@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,7 +30,6 @@ from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.table_files import (
     hadoop_path,
     listed_table,
-    require_understood,
     table_files,
 )
 from starskip.indexes.secondary.table_schema import TableSchema, table_schema
@@ -53,11 +50,8 @@ from starskip.lake.table_snapshot import TableSnapshot
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
-SCHEMA, FORMAT, PRIMARY, READER = "schema", "format", "primary", "reader"
-"""Options of a table source: the files' schema, the format asked for, the declared clustering key.
-
-``READER``: JSON of the options of ``spark.read`` that the files are read with.
-"""
+SCHEMA, FORMAT, PRIMARY = "schema", "format", "primary"
+"""Options of a table source: the files' schema, the format asked for, the declared clustering key."""
 _PIECE_BYTES = 64 << 20
 """About the stored bytes of files between two reports of progress; a task takes one piece or several."""
 
@@ -67,7 +61,7 @@ class TableToIndex:
     """Implements TableReader; ``primary``: the declared clustering key.
 
     ``version``: of a Delta table, or the id of an Iceberg snapshot. ``known``: metadata of the table, whose
-    files' columns are not read again. ``options``: those of ``spark.read`` that the files are read with.
+    files' columns are not read again.
     """
 
     path: str
@@ -77,7 +71,6 @@ class TableToIndex:
     engine: Engine = field(default_factory=LocalEngine)
     settings: SecondarySettings = field(default_factory=SecondarySettings)
     known: TableMetadata | None = None
-    options: Mapping[str, str] = field(default_factory=dict)
     _snapshot: TableSnapshot | None = None
     _schema: TableSchema | None = None
 
@@ -86,7 +79,6 @@ class TableToIndex:
         """The last listing."""
         if self._snapshot is None:
             self._snapshot = listed_table(self.path, self.file_format, self.version)
-            require_understood(self._snapshot, self.options)
         return self._snapshot
 
     @property
@@ -101,7 +93,7 @@ class TableToIndex:
                 with suppress(DamagedFile):
                     unread &= ~known_files(table_files(self.snapshot), self.known)
                     text, lengths = options.get(SCHEMA), known_lengths(options)
-            files = list(files_of_snapshot(self.snapshot, self.options).values())
+            files = list(files_of_snapshot(self.snapshot).values())
             chosen = [file for file, is_unread in zip(files, unread.tolist(), strict=True) if is_unread]
             run_tasks = EngineTasks(self.engine).run_tasks
             self._schema = table_schema(self.snapshot, text, lambda: file_schemas(chosen, run_tasks), lengths)
@@ -117,7 +109,6 @@ class TableToIndex:
         options |= {} if lengths is None else {CHAR_LENGTHS: lengths}
         options |= {} if self.file_format is None else {FORMAT: self.file_format}
         options |= {} if self.primary is None else {PRIMARY: self.primary}
-        options |= {READER: json.dumps(dict(self.options), sort_keys=True)} if self.options else {}
         # A metadata file, or a catalog, names the table of a folder.
         place = self.snapshot.location if self.snapshot.table_format == "iceberg" else self.snapshot.path
         return TableSource(hadoop_path(place), self.snapshot.file_format, {}, options)
@@ -132,7 +123,7 @@ class TableToIndex:
     def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
         """See TableReader; the engine cuts pieces of files into parts, whose entries share their runs."""
         indexes = tuple(each for each in order.indexes if isinstance(each, SecondaryIndex))
-        files = files_of_snapshot(self.snapshot, self.options)
+        files = files_of_snapshot(self.snapshot)
         schema = self.schema
         for index in indexes:
             index.check(schema.types_by_name())
@@ -217,26 +208,16 @@ def _sound(results: Sequence[tuple[int, TaskFiles | tuple[_Unread, ...]]]) -> li
     return [(segment, found) for segment, found in results if isinstance(found, TaskFiles)]
 
 
-def reader_options(options: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the options of ``spark.read`` among those of a table source."""
-    found: Mapping[str, str] = json.loads(options.get(READER, "{}"))
-    return found
-
-
-def files_of_snapshot(
-    snapshot: TableSnapshot, options: Mapping[str, str] = MappingProxyType({})
-) -> Mapping[str, DataFileOfTable]:
-    """Return the files of a snapshot by Hadoop's paths; ``options``: those of ``spark.read``."""
-    given = tuple(sorted(options.items()))
+def files_of_snapshot(snapshot: TableSnapshot) -> Mapping[str, DataFileOfTable]:
+    """Return the files of a snapshot by Hadoop's paths."""
+    is_orc = snapshot.file_format == "orc"
     is_by_name = all(each.stored == each.path for each in snapshot.columns)
     columns = () if is_by_name else snapshot.columns
     listed = table_files(snapshot)
     names = snapshot.files["path"].to_pylist()
     partitions = snapshot.files["partition"].to_pylist()
     return {
-        hadoop: DataFileOfTable(
-            name, int(size), int(modified), tuple(partition or ()), snapshot.file_format, given, columns
-        )
+        hadoop: DataFileOfTable(name, int(size), int(modified), tuple(partition or ()), is_orc, columns)
         for hadoop, name, size, modified, partition in zip(
             listed.paths.to_pylist(), names, listed.sizes, listed.modified_ms, partitions, strict=True
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from starskip.indexes.secondary.table_files import why_not_indexed
 from starskip.spark.skipping.read_signature import (
     ADDED,
     CSV_PRUNING,
@@ -20,8 +21,6 @@ from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 
 _NOT_OF_ARROW = (FIELD_IDS_SETTING, "spark.sql.parquet.int96TimestampConversion")
 """Settings by which Spark finds columns otherwise than by their names, or moves times."""
-_BY_THEMSELVES = ("parquet", "orc")
-"""Formats whose values do not depend on options of a reader."""
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z")
 _UNESCAPED = "option unescapedquotehandling"
 
@@ -69,8 +68,9 @@ def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
 def read_otherwise(found: Mapping[str, str], file_format: str) -> str | None:
     """Return why Spark may read other values than Arrow does of files of a format, None if it does not."""
     name = found["format"].removesuffix("FileFormat")
-    if name.lower() not in _BY_THEMSELVES:
-        return f"what rows {name} files have depends on how a query reads them"
+    why_not = why_not_indexed(name.lower())
+    if why_not is not None:
+        return why_not
     if name.lower() != file_format:
         return f"they are of {file_format} files, and this is {name}"
     if found.get("spark.sql.orc.impl", "native") != "native" or POSITIONAL in found:

@@ -23,7 +23,7 @@ from starskip.indexes.secondary.family import SECONDARY
 from starskip.indexes.secondary.refresh_secondary_indexes import ADVICE
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.surviving_files import surviving_files
-from starskip.indexes.secondary.table_files import full_path, hadoop_path
+from starskip.indexes.secondary.table_files import full_path, hadoop_path, why_not_indexed
 from starskip.indexes.skipping.advice.file_advice import (
     choice_limits,
     last_choice,
@@ -96,8 +96,9 @@ def _measured(
     snapshot_of: SnapshotSource,
     spared: SparedFiles,
 ) -> Measured | str:
-    if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
-        return f"Spark uses no secondary indexes of {lake.file_format} files"
+    why_not = why_not_indexed(lake.file_format)
+    if why_not is not None:
+        return why_not
     workload = lake_workload(night, table, snapshot_of)
     if not workload.queries:
         return "the event logs hold no query of this table"

@@ -19,7 +19,6 @@ from starskip.indexes.star_tree.build.column_types import (
     plain_type,
 )
 from starskip.indexes.star_tree.build.csv_tables import csv_tables, csv_types
-from starskip.lake.data_pieces import UnlikeSpark
 from starskip.lake.file_columns import stored_names
 from starskip.lake.hybrid_calendar import hybrid_calendar, in_todays_calendar
 from starskip.lake.open_table import open_table
@@ -27,6 +26,7 @@ from starskip.lake.parquet_footers import RunTasks, parquet_footers
 from starskip.lake.snapshot_columns import SnapshotColumn, char_lengths
 from starskip.lake.spark_types import char_lengths_of_fields
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.lake.unlike_spark import UnlikeSpark
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.open_file import open_file
 
