@@ -132,11 +132,12 @@ def test_a_table_that_nobody_knows_is_named(
 def test_segments_may_be_missing_from_the_configuration_where_there_are_lake_tables(tmp_path: Path) -> None:
     arguments = NightArguments(date(2026, 11, 20), "test", datetime(2026, 11, 21, tzinfo=UTC))
     config = tmp_path / "night.yaml"
-    config.write_text("artefacts: a\nlake_tables: {events: {path: lake/events}}\n")
+    config.write_text("store: {artefacts: a}\nsources: {lake_tables: {events: {path: lake/events}}}\n")
     assert night_from_config(config, arguments, {}).segments_root == ""
-    config.write_text("artefacts: a\n")
+    config.write_text("store: {artefacts: a}\n")
     with pytest.raises(ConfigError, match=r"segments_root is missing: give a path"):
         night_from_config(config, arguments, {})
-    config.write_text("artefacts: a\nlog_paths: [logs]\nlake_tables: {events: {path: lake/events}}\n")
-    with pytest.raises(ConfigError, match=r"segments_root is missing: give a path, or, .* leave out log_"):
+    sources = "{log_paths: [logs], lake_tables: {events: {path: lake/events}}}"
+    config.write_text(f"store: {{artefacts: a}}\nsources: {sources}\n")
+    with pytest.raises(ConfigError, match=r"segments_root is missing: give .*, leave out sources\.log_"):
         night_from_config(config, arguments, {})

@@ -48,7 +48,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
             raise
         print(f"{stage.__name__}: {full_disk(error, error.filename or gettempdir())}", file=sys.stderr)  # noqa: T201
         return TRY_AGAIN
-    for warning in (*night.warnings, *result.warnings):
+    for warning in result.warnings:
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
     return 0
