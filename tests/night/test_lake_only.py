@@ -67,7 +67,7 @@ def test_a_night_without_segments_and_broker_logs(lab: Any, lake: Mapping[str, L
     files = {file.file_name: reports.read_file(file).decode() for file in reports.parts()["events"].files}
     for written in (files["report.html"], files["report.md"]):
         assert "No skipping index or secondary index for" in written
-        assert "no Spark event logs are configured (spark_event_logs)" in written
+        assert "no Spark event logs are configured (sources.spark_event_logs)" in written
     for words in ("<dt>segments", "<dt>entries scanned", "latency?", "Star-trees"):
         assert words not in files["report.html"]
 

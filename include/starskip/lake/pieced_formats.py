@@ -11,7 +11,6 @@ from starskip.lake.data_pieces import PiecedFile, UnlikeSpark
 from starskip.lake.json_lines_file import JsonLinesFile
 from starskip.lake.orc_file import OrcFile
 
-PIECED_FORMATS = ("orc", "avro", "json", "csv")
 TEXT_FORMATS = ("json", "csv")
 """Formats whose files tell their columns by all of their lines."""
 OPTIONS: Mapping[str, frozenset[str]] = {

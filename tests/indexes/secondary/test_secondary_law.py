@@ -33,7 +33,6 @@ from starskip.indexes.secondary.lifecycle import optimize_indexes
 from starskip.indexes.secondary.settings import SecondarySettings
 from starskip.indexes.secondary.where_clause import where_expression
 from starskip.lake import avro_file, orc_file, parquet_pages
-from starskip.lake.pieced_formats import PIECED_FORMATS
 
 pytestmark = pytest.mark.slow
 
@@ -129,7 +128,7 @@ def test_every_plan_gives_the_rows_of_a_scan(table: int) -> None:
         check(Path(folder), table, CONDITIONS_A_TABLE)
 
 
-@pytest.mark.parametrize("file_format", PIECED_FORMATS)
+@pytest.mark.parametrize("file_format", ["orc", "avro", "json", "csv"])
 @seed(int(os.environ["STARSKIP_SECONDARY_SEED"]))
 @given(table=st.integers(0, 2**32))
 @settings(max_examples=max(1, CASES // CONDITIONS_A_TABLE // 4))

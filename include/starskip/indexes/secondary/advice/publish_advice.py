@@ -104,7 +104,7 @@ def measured_secondary(
     if not families_of_night(night).has(SECONDARY):
         return _nothing("secondary indexes are not among index_kinds")
     if not night.event_log_paths:
-        return _nothing("no Spark event logs are configured (spark_event_logs)")
+        return _nothing("no Spark event logs are configured (sources.spark_event_logs)")
     if lake.file_format not in ("parquet", "orc", "delta", "iceberg"):
         return _nothing(f"Spark uses no secondary indexes of {lake.file_format} files")
     workload = lake_workload(night, table, snapshot_of)

@@ -81,7 +81,7 @@ def measured_skipping(
     if not families_of_night(night).has(SKIPPING):
         return _nothing("skipping indexes are not among index_kinds")
     if not night.event_log_paths:
-        return _nothing("no Spark event logs are configured (spark_event_logs)")
+        return _nothing("no Spark event logs are configured (sources.spark_event_logs)")
     of_lake = skipping_engine(engine)
     if of_lake is None:
         return _nothing("skipping indexes are measured on Spark alone")
