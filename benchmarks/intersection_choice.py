@@ -182,7 +182,8 @@ def rules(table: IndexedTable, where: str) -> dict[str, Names]:
 
     def expected(subset: Sequence[str]) -> float:
         rows = layout.rows * prod(share[name] for name in subset)
-        return sum(gather[name] for name in subset) + cost.fetch_random(rows, cost.predicates)
+        units = layout.units_of_random(rows)
+        return sum(gather[name] for name in subset) + cost.fetch(units, rows, cost.predicates, 1.0)
 
     ordered = sorted(paths, key=lambda name: share[name])
     prefix = 1

@@ -250,12 +250,19 @@ class TreeHouse:
         pq.write_table(table, self.lake / name)
         return self.lake / name
 
-    def choose(self, *configs: Mapping[str, Any], table: str = "sales") -> None:
-        """Publish a recommendation of these star-trees, in Pinot's terms, and of no skipping index."""
+    def choose(self, *trees: Any, table: str = "sales") -> None:
+        """Publish a recommendation of these star-trees and of no skipping index.
+
+        Each is its configuration in Pinot's terms, or what the advice tells of it.
+        """
+        unknown = {"documents": None, "size_bytes": None, "saving_ratio": None, "shapes": {}}
+        told = [{"config": tree} if "dimensionsSplitOrder" in tree else tree for tree in trees]
         night = self.night
         arguments = {"replace": "tables", "created_at": night.started_at, "created_by": "test"}
         for artefact, properties in {
-            "recommendations": {"star_trees": list(configs)},
+            "recommendations": {
+                "star_trees": [unknown | tree if "config" in tree else tree for tree in told]
+            },
             "skipping_advice": {"note": "a test has none"},
             "skipping_builds": {"note": "a test has none"},
         }.items():

@@ -217,8 +217,7 @@ USE_A_FAMILY = {
     "reports/evidence.py": "report.json has fields for star-trees and skipping indexes",
     "reports/shapes_evidence.py": "a shape tells which star-tree answers it",
     "reports/table_evidence.py": "a shape tells which star-tree answers it",
-    "selection/past_nights.py": "advice of nights before all answers were kept alike",
-    "skipping/__init__.py": "the names that modules of index types had before",
+    "selection/past_nights.py": "the sort order of the last advice is an index of its own",
 }
 """Modules outside of the families' folders that import from one, with the reason; none may be added."""
 

@@ -27,12 +27,8 @@ DEFAULTS = family_defaults()
 DECLARED = [each for each, _ in DEFAULTS.items()]
 
 
-def unexpected(warning: str) -> None:
-    raise AssertionError(warning)
-
-
 def laid_over(overrides: Any, base: Settings = DEFAULTS, origin: str = "x") -> Settings:
-    return with_overrides(base, overrides, origin=origin, warn=unexpected)
+    return with_overrides(base, overrides, origin=origin)
 
 
 def value_at(settings: Settings, place: str) -> Any:
@@ -148,30 +144,16 @@ def test_the_value_of_weights_which_may_be_a_query_is_not_shown() -> None:
         ),
         ({"advice": 3}, "advice must map names of settings to values"),
         ({"advice": {"max_indexes": 1}, "advice.max_indexes": 2}, "advice.max_indexes is given twice: leave"),
-        ({"max_indexes": 1, "advice.max_indexes": 2}, "advice.max_indexes is given twice: leave one out"),
+        ({"max_star_trees": 1}, "setting 'max_star_trees' is not known: use star_tree.max_star_trees"),
     ],
 )
 def test_a_wrong_name_is_one_line_that_tells_the_names_that_there_are(
     overrides: dict[str, Any], line: str
 ) -> None:
     with pytest.raises(ConfigError) as refused:
-        with_overrides(DEFAULTS, overrides, origin="night.yaml", warn=lambda _: None)
+        with_overrides(DEFAULTS, overrides, origin="night.yaml")
     assert str(refused.value).startswith(f"night.yaml: {line}")
     assert "\n" not in str(refused.value)
-
-
-def test_a_name_from_before_there_were_groups_is_read_and_told_its_new_place() -> None:
-    warnings: list[str] = []
-    former = {"max_indexes": 3, "retention_nights": 5, "latency_r2_threshold": 0.5, "max_star_trees": 1}
-    found = with_overrides(DEFAULTS, former, origin="night.yaml", warn=warnings.append)
-    assert (found.advice.max_indexes, found.retention.nights, found.latency.r2_threshold) == (3, 5, 0.5)
-    assert found.of(StarTreeSettings).max_star_trees == 1
-    assert [line.split(";")[0] for line in warnings] == [
-        "night.yaml: setting max_indexes is now advice.max_indexes",
-        "night.yaml: setting retention_nights is now retention.nights",
-        "night.yaml: setting latency_r2_threshold is now latency.r2_threshold",
-        "night.yaml: setting max_star_trees is now star_tree.max_star_trees",
-    ]
 
 
 def test_only_our_own_names_are_taken_from_the_environment() -> None:
@@ -183,7 +165,7 @@ def test_only_our_own_names_are_taken_from_the_environment() -> None:
         "ADVICE__MAX_INDEXES": "4",
         "PATH": "/",
     }
-    found = environment_overrides(environment, DEFAULTS, warn=unexpected)
+    found = environment_overrides(environment, DEFAULTS)
     assert found == {"advice.max_indexes": "3", "skipping.sampled_files": "9"}
 
 
@@ -197,23 +179,9 @@ def test_a_number_for_a_text_is_refused_since_yaml_drops_zeros() -> None:
     assert laid_over({"scoring": yaml.safe_load("pinot_version: '1.10'")}).scoring.pinot_version == "1.10"
 
 
-def test_a_former_name_in_the_environment_is_read_unless_the_new_one_differs() -> None:
-    warnings: list[str] = []
-    environment = {"STARSKIP_MAX_INDEXES": "3", "STARSKIP_LOG_TIME_ZONE": "Asia/Tokyo"}
-    found = environment_overrides(environment, DEFAULTS, warn=warnings.append)
-    assert found == {"advice.max_indexes": "3", "log.time_zone": "Asia/Tokyo"}
-    assert "STARSKIP_MAX_INDEXES is now STARSKIP_ADVICE__MAX_INDEXES; its old" in warnings[1]
-    environment = {"STARSKIP_ADVICE__MAX_INDEXES": "3", **environment}
-    found = environment_overrides(environment, DEFAULTS, warn=warnings.append)
-    assert found["advice.max_indexes"] == "3"
-    environment["STARSKIP_ADVICE__MAX_INDEXES"] = "4"
-    with pytest.raises(ConfigError, match="give two values for one setting: leave out STARSKIP_MAX_INDEXES"):
-        environment_overrides(environment, DEFAULTS, warn=warnings.append)
-
-
 def test_a_misspelt_name_of_a_group_in_the_environment_is_refused() -> None:
     with pytest.raises(ConfigError) as refused:
-        environment_overrides({"STARSKIP_GATES__MAX_DAMAGED": "1"}, DEFAULTS, warn=unexpected)
+        environment_overrides({"STARSKIP_GATES__MAX_DAMAGED": "1"}, DEFAULTS)
     assert "STARSKIP_GATES__MAX_DAMAGED: setting 'gates.max_damaged' is not known: use" in str(refused.value)
 
 
@@ -223,6 +191,7 @@ def test_a_misspelt_name_of_a_group_in_the_environment_is_refused() -> None:
         ("STARSKIP_ADVISE__MAX_INDEXES", "use advice.max_indexes, or another one of the groups"),
         ("STARSKIP_REPORT__LITERALS", "use reports.show_literals, or another one of the groups"),
         ("STARSKIP_PARTITION__MAX_INDEXES", "another one of the groups"),
+        ("STARSKIP_MAX_INDEXES", "STARSKIP_MAX_INDEXES is not known: use STARSKIP_ADVICE__MAX_INDEXES"),
         ("STARSKIP_MAX_INDEXS", "STARSKIP_MAX_INDEXS is not known: use STARSKIP_ADVICE__MAX_INDEXES"),
         ("STARSKIP_ADVICE_MAX_INDEXES", "use STARSKIP_ADVICE__MAX_INDEXES"),
         ("STARSKIP_LOG_TIMEZONE", "use STARSKIP_LOG__TIME_ZONE"),
@@ -230,7 +199,7 @@ def test_a_misspelt_name_of_a_group_in_the_environment_is_refused() -> None:
 )
 def test_a_name_in_the_environment_that_looks_like_a_setting_is_refused(name: str, use: str) -> None:
     with pytest.raises(ConfigError) as refused:
-        environment_overrides({name: "3"}, DEFAULTS, warn=unexpected)
+        environment_overrides({name: "3"}, DEFAULTS)
     assert str(refused.value).startswith(f"environment: {name}")
     assert use in str(refused.value)
 
@@ -239,7 +208,7 @@ def test_a_name_in_the_environment_that_looks_like_a_setting_is_refused(name: st
     "name", ["CONFIG", "SPARK_EVENT_LOG", "SUBMITTED_BY", "KEYS_DIR", "DATA", "SKIPPING_CASES", "LAW_CASES"]
 )
 def test_names_of_other_parts_and_of_tests_are_left_alone(name: str) -> None:
-    assert environment_overrides({f"STARSKIP_{name}": "3"}, DEFAULTS, warn=unexpected) == {}
+    assert environment_overrides({f"STARSKIP_{name}": "3"}, DEFAULTS) == {}
 
 
 TEXTS = {"pinot_version": ["0.11", "1.5.0-SNAPSHOT"], "time_zone": ["UTC", "Asia/Tokyo"]}
@@ -278,7 +247,7 @@ def test_settings_are_what_they_are_read_back_as_from_every_place(values: dict[s
     assert {each.place: value for each, value in settings.items()} == values
     texts = {place: value_text(value) for place, value in values.items()}
     environment = {**settings_environment(texts), "PATH": "/"}
-    assert laid_over(environment_overrides(environment, DEFAULTS, warn=unexpected)) == settings
+    assert laid_over(environment_overrides(environment, DEFAULTS)) == settings
     assert laid_over(dict(f"{place}={text}".split("=", 1) for place, text in texts.items())) == settings
     assert laid_over(yaml.safe_load(yaml.safe_dump(settings_document(settings)))) == settings
 
@@ -306,7 +275,7 @@ def test_a_family_brings_a_group_which_is_read_as_those_of_the_core() -> None:
     assert found.of(PartitionSettings).max_indexes == 5
     assert found.advice.max_indexes == 8
     environment = {"STARSKIP_PARTITION__MAX_INDEXES": "6"}
-    assert environment_overrides(environment, base, warn=unexpected) == {"partition.max_indexes": "6"}
+    assert environment_overrides(environment, base) == {"partition.max_indexes": "6"}
     with pytest.raises(ConfigError, match=r"x: partition\.max_indexes: 10 is not allowed: use .* 1 to 9"):
         laid_over({"partition.max_indexes": 10}, base)
     with pytest.raises(ConfigError, match=r"setting 'partition\.max_indexes' is not known"):
@@ -352,10 +321,7 @@ def test_every_setting_says_what_it_is(declared: Declared) -> None:
         assert (declared.facts.unit, declared.facts.at_least, declared.facts.at_most) == ("share", 0, 1)
 
 
-def test_no_two_settings_have_one_name_so_that_the_former_names_lead_to_one_place() -> None:
-    names = [each.name for each in DECLARED]
-    assert len({*names}) == len(names)
-    assert len({each.flat_name for each in DECLARED}) == len(names)
+def test_groups_stand_in_the_order_of_a_night_and_are_fields_of_the_settings() -> None:
     assert [group.group for group in Settings().groups] == [
         "log",
         "workload",

@@ -23,19 +23,17 @@ _LATE_RATIO = 0.02
 _MOST_LATE_DAYS = 90
 
 
-def write_lake_table(
-    source: Path, folder: Path, *, files: int = FILES, seed: int = SEED, as_delta: bool = False
-) -> None:
-    """Write the rows of ``source`` as ``files`` Parquet files into ``folder``, the same for the same seed.
+def write_lake_table(source: Path, folder: Path, *, as_delta: bool = False) -> None:
+    """Write the rows of ``source`` as FILES Parquet files into ``folder``, the same each time.
 
     ``as_delta``: with Delta's log beside them.
     """
     rows = pq.read_table(source)
     # Views of text, as TPC-H's generator asks for, have few functions in Arrow.
     rows = rows.cast(pa.schema([(field.name, _plain(field.type)) for field in rows.schema]))
-    rows = _arrived(rows, seed)
+    rows = _arrived(rows)
     folder.mkdir(parents=True, exist_ok=True)
-    bounds = np.linspace(0, rows.num_rows, files + 1).astype(int)
+    bounds = np.linspace(0, rows.num_rows, FILES + 1).astype(int)
     for number, (start, end) in enumerate(pairwise(bounds.tolist())):
         part = rows.slice(start, end - start)
         pq.write_table(part, folder / f"part-{number:05d}.parquet", compression="zstd")
@@ -43,9 +41,9 @@ def write_lake_table(
         convert_to_deltalake(str(folder.absolute()))
 
 
-def _arrived(rows: pa.Table, seed: int) -> pa.Table:
+def _arrived(rows: pa.Table) -> pa.Table:
     """Return the rows in the order in which they came."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(SEED)
     shipped = rows["l_shipdate"].cast(pa.int32()).to_numpy()
     delay = random.exponential(_USUAL_DELAY_DAYS, len(shipped))
     is_late = random.random(len(shipped)) < _LATE_RATIO

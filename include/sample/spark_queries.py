@@ -151,16 +151,16 @@ def _supplier_and_quantity(random: Random) -> str:
     )
 
 
-def pair_queries(count: int = PAIRS, seed: int = SEED) -> Iterator[str]:
+def pair_queries() -> Iterator[str]:
     """Yield queries for a supplier's lines of one quantity: every file has both, few have them in one row."""
-    random = Random(seed)
-    for _ in range(count):
+    random = Random(SEED)
+    for _ in range(PAIRS):
         yield _supplier_and_quantity(random)
 
 
-def sample_queries(count: int = QUERIES, seed: int = SEED) -> Iterator[str]:
-    """Yield ``count`` queries, their kinds by their share in the whole."""
-    random = Random(seed)
+def sample_queries() -> Iterator[str]:
+    """Yield QUERIES queries, their kinds by their share in the whole."""
+    random = Random(SEED)
     weights = [weight for weight, _ in _KINDS]
-    for kind in random.choices([kind for _, kind in _KINDS], weights, k=count):
+    for kind in random.choices([kind for _, kind in _KINDS], weights, k=QUERIES):
         yield kind(random)

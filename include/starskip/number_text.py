@@ -89,9 +89,9 @@ def milliseconds(value_ms: float | None) -> str:
     return f"{value_ms / 3.6e6:,.1f} h".replace("-", "−")
 
 
-def decimal(value: float | None, digits: int = 3) -> str:
-    """Return a number with ``digits`` significant digits, or a dash for none."""
-    return _NONE if value is None else f"{value:.{digits}g}".replace("-", "−")
+def decimal(value: float | None) -> str:
+    """Return a number with three significant digits, or a dash for none."""
+    return _NONE if value is None else f"{value:.3g}".replace("-", "−")
 
 
 def _scaled(value: float, units: tuple[str, ...]) -> str:

@@ -140,9 +140,8 @@ def test_a_night_advises_it_and_its_report_says_so(
     modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:
     night = {
-        "artefacts": str(modules / "artefacts"),
-        "log_paths": [str(NIGHT_LOG)],
-        "segments_root": str(deep_store),
+        "store": {"artefacts": str(modules / "artefacts")},
+        "sources": {"log_paths": [str(NIGHT_LOG)], "segments_root": str(deep_store)},
         "families": "partitions",
         "settings": {
             "scoring": {
@@ -184,7 +183,8 @@ def test_a_module_that_is_none_is_one_line(
     assert words in result.stderr
     assert "Traceback" not in result.stderr
     assert code == 2 or len(result.stderr.splitlines()) == 1
-    night = {"artefacts": "a", "segments_root": "s", "log_paths": ["x"], "families": "broken"}
+    sources = {"segments_root": "s", "log_paths": ["x"]}
+    night = {"store": {"artefacts": "a"}, "sources": sources, "families": "broken"}
     Path("night.yaml").write_text(json.dumps(night))
     staged = call("stage", "parse_query_logs", "--config", "night.yaml", "--run-date", "2026-11-20")
     assert staged.exit_code == 3, "the configuration file is input"

@@ -304,7 +304,7 @@ def test_any_setting_of_the_night_is_set_by_its_name(call: Call, metadata: str, 
     ("options", "said"),
     [
         (("--max-indexes", "3", "--set", "advice.max_indexes=4"), "advice.max_indexes is given two values"),
-        (("--max-indexes", "3", "--set", "max_indexes=4"), "advice.max_indexes is given two values"),
+        (("--set", "max_indexes=4"), "--set: setting 'max_indexes' is not known: use advice.max_indexes"),
         (
             ("--set", "advice.max_indexes=3", "--set", "advice.max_indexes=4"),
             "advice.max_indexes is given two",
@@ -321,13 +321,3 @@ def test_two_values_for_one_setting_and_weights_that_are_none(
     assert said in wrong.stderr
     same = call(*asked, "--max-indexes", "1", "--set", "advice.max_indexes=1.0", "--format", "json")
     assert len(json.loads(same.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
-
-
-def test_a_setting_by_its_former_name_is_read_with_a_warning(call: Call, metadata: str, logs: Path) -> None:
-    asked = ("tune", "--log", logs, "--metadata", metadata, "--index", "inverted", "--tables", "lineitem")
-    one = call(*asked, "--set", "max_indexes=1", "--format", "json")
-    assert len(json.loads(one.stdout)["tables"]["lineitem"]["inverted_index_columns"]) == 1
-    warning = (
-        "starskip: warning: --set: setting max_indexes is now advice.max_indexes; its old name is read in"
-    )
-    assert one.stderr.startswith(warning)

@@ -126,7 +126,7 @@ def test_settings_of_every_run_are_refused_by_name(served: Any) -> None:
     from starskip.errors import ConfigError
 
     # How exact the model is, what the log is, what is kept: that belongs into the configuration.
-    for name in ("log.time_zone", "scoring.window_rows_per_table", "retention.nights", "retention_nights"):
+    for name in ("log.time_zone", "scoring.window_rows_per_table", "retention.nights", "max_indexes"):
         params = served.params.deep_merge({name: 3}).validate()
         with pytest.raises(ConfigError, match=f"param '{name}' is not known: use run_date, tables, or"):
             requested(params, {name: 3})
@@ -152,7 +152,6 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
         "sources: {segments_root: segments}\ntables: [nation, customer]": ["customer", "nation"],
         "sources: {segments_root: 's3://night/segments', lake_tables: {events: {path: e}}}": [],
         "sources: {segments_root: nowhere}": [],
-        "segments_root: segments": ["orders"],
     }
     for text, tables in found.items():
         config.write_text(text + "\n")
@@ -201,7 +200,7 @@ def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, nam
 
 
 def laid_over(values: Any) -> Any:
-    return with_overrides(family_defaults(), values, origin="form", warn=pytest.fail)
+    return with_overrides(family_defaults(), values, origin="form")
 
 
 def of_setting(value: Any) -> Any:
@@ -267,24 +266,6 @@ def test_a_misspelt_param_is_refused_by_the_first_task_since_airflow_would_take_
     assert params["tables"] is None
     with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, or a"):
         requested(params, {"tabels": ["lineitem"]})
-
-
-def test_a_setting_by_its_former_name_is_read_with_a_warning(served: Any) -> None:
-    asked = {"max_indexes": 3, "latency_r2_threshold": 0.5, "gates.max_damaged_ratio": 0}
-    request = requested(served.params.deep_merge(asked).validate(), asked)
-    assert request.settings == {
-        "advice.max_indexes": "3",
-        "latency.r2_threshold": "0.5",
-        "gates.max_damaged_ratio": "0",
-    }
-    assert [warning.split(";")[0] for warning in request.warnings] == [
-        "param max_indexes is now advice.max_indexes",
-        "param latency_r2_threshold is now latency.r2_threshold",
-    ]
-    asked = {"max_indexes": 3, "advice.max_indexes": 4}
-    assert requested(served.params.deep_merge(asked).validate(), asked).settings == {
-        "advice.max_indexes": "4"
-    }
 
 
 def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served: Any) -> None:

@@ -67,7 +67,7 @@ def test_a_night_without_segments_and_broker_logs(lab: Any, lake: Mapping[str, L
     files = {file.file_name: reports.read_file(file).decode() for file in reports.parts()["events"].files}
     for written in (files["report.html"], files["report.md"]):
         assert "No skipping index or secondary index for" in written
-        assert "no Spark event logs are configured (spark_event_logs)" in written
+        assert "no Spark event logs are configured (sources.spark_event_logs)" in written
     for words in ("<dt>segments", "<dt>entries scanned", "latency?", "Star-trees"):
         assert words not in files["report.html"]
 
@@ -132,11 +132,12 @@ def test_a_table_that_nobody_knows_is_named(
 def test_segments_may_be_missing_from_the_configuration_where_there_are_lake_tables(tmp_path: Path) -> None:
     arguments = NightArguments(date(2026, 11, 20), "test", datetime(2026, 11, 21, tzinfo=UTC))
     config = tmp_path / "night.yaml"
-    config.write_text("artefacts: a\nlake_tables: {events: {path: lake/events}}\n")
+    config.write_text("store: {artefacts: a}\nsources: {lake_tables: {events: {path: lake/events}}}\n")
     assert night_from_config(config, arguments, {}).segments_root == ""
-    config.write_text("artefacts: a\n")
+    config.write_text("store: {artefacts: a}\n")
     with pytest.raises(ConfigError, match=r"segments_root is missing: give a path"):
         night_from_config(config, arguments, {})
-    config.write_text("artefacts: a\nlog_paths: [logs]\nlake_tables: {events: {path: lake/events}}\n")
-    with pytest.raises(ConfigError, match=r"segments_root is missing: give a path, or, .* leave out log_"):
+    sources = "{log_paths: [logs], lake_tables: {events: {path: lake/events}}}"
+    config.write_text(f"store: {{artefacts: a}}\nsources: {sources}\n")
+    with pytest.raises(ConfigError, match=r"segments_root is missing: give .*, leave out sources\.log_"):
         night_from_config(config, arguments, {})

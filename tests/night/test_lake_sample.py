@@ -20,6 +20,7 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.recommend import lake_sample as module
+from starskip.indexes.star_tree.recommend import lake_sample as of_samples
 from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
 from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
@@ -48,10 +49,14 @@ def aside_in(folder: Path | str) -> StagedWrite:
     return ArtefactStore(storage_for(str(folder))).staged_write("recommendations", "2026-11-20")
 
 
-def sampled(path: Path, store: Path, *, run_tasks: Any = RUN, **cutting: int) -> TableSample:
+def sampled(
+    path: Path, store: Path, *, run_tasks: Any = RUN, rows_per_task: int = of_samples._ROWS_PER_TASK
+) -> TableSample:
     """Return the sample, and see to it that nothing is left in the store."""
     aside = aside_in(store)
-    found = lake_sample(run_tasks, aside, "sales", source_table(str(path)), USED, {"amount"}, **cutting)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_samples, "_ROWS_PER_TASK", rows_per_task)
+        found = lake_sample(run_tasks, aside, "sales", source_table(str(path)), USED, {"amount"})
     assert list(aside.storage.objects_below("")) == []
     return found
 
@@ -182,7 +187,7 @@ def test_a_file_that_changed_on_the_way_leaves_nothing_behind(tmp_path: Path) ->
     (tmp_path / "sales" / "2.parquet").write_bytes(b"PAR1 no more")
     aside = aside_in(tmp_path / "store")
     with pytest.raises(SourceError, match=r"2\.parquet"):
-        lake_sample(RUN, aside, "sales", source, USED, (), rows_per_task=100)
+        lake_sample(RUN, aside, "sales", source, USED, ())
     assert list(aside.storage.objects_below("")) == []
 
 

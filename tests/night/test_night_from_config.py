@@ -1,10 +1,9 @@
-"""A night out of its configuration: its keys now and before they were nested, and who wins."""
+"""A night out of its configuration: its keys, and who wins."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from starskip.indexes.star_tree.build.column_types import named_type
 from starskip.lake.lake_table import LakeTable
 from starskip.run.night import Night
 
-NESTED = """
+CONFIG = """
 store: {artefacts: store, readable_by: group}
 sources:
   log_paths: [logs, "s3://night/logs"]
@@ -28,20 +27,6 @@ skipping: {metadata_root: skipping, modules: [my_types]}
 spark: {conf: {spark.driver.memory: 4g}}
 tables: [sales]
 settings: {advice: {max_indexes: 3}, log: {time_zone: Asia/Tokyo}, star_tree: {max_star_trees: 1}}
-"""
-FLAT = """
-artefacts: store
-artefacts_readable_by: group
-log_paths: [logs, "s3://night/logs"]
-spark_event_logs: events
-segments_root: segments
-table_configs: [t.json]
-lake_tables: {sales: {path: lake/sales, format: CSV, options: {header: true}, logged_as: "file:/sales"}}
-skipping_metadata_root: skipping
-skipping_modules: [my_types]
-spark_conf: {spark.driver.memory: 4g}
-tables: [sales]
-settings: {max_indexes: 3, log_time_zone: Asia/Tokyo, max_star_trees: 1}
 """
 
 
@@ -60,33 +45,18 @@ def test_casts_of_a_lake_table_are_all_types_that_it_can_be_read_as(tmp_path: Pa
     assert [str(named_type(name)) for name in casts.values()] == ["string", "decimal128(12, 2)", "int32"]
 
 
-def test_keys_from_before_they_were_nested_give_the_same_night_with_a_warning_each(
-    tmp_path: Path,
-) -> None:
-    nested = night_of(tmp_path, NESTED)
-    assert nested.warnings == ()
+def test_each_key_of_the_file_is_read(tmp_path: Path) -> None:
+    night = night_of(tmp_path, CONFIG)
     assert spark_settings(tmp_path / "night.yaml") == {"spark.driver.memory": "4g"}
-    assert nested.log_paths == [str(tmp_path / "logs"), "s3://night/logs"]
-    assert nested.lake_tables["sales"].file_format == "csv"
-    assert nested.skipping_root == str(tmp_path / "skipping")
-    assert nested.settings.advice.max_indexes == 3
-    flat = night_of(tmp_path, FLAT)
-    assert spark_settings(tmp_path / "night.yaml") == {"spark.driver.memory": "4g"}
-    assert replace(flat, store=nested.store, warnings=()) == nested
-    assert flat.store.storage.place == nested.store.storage.place
-    config = tmp_path / "night.yaml"
-    assert len(flat.warnings) == 13
-    assert flat.warnings[0].startswith(
-        f"{config}: key artefacts is now store.artefacts; its old name is read"
-    )
-    assert flat.warnings[-1].startswith(f"{config}: setting max_star_trees is now star_tree.max_star_trees;")
+    assert night.log_paths == [str(tmp_path / "logs"), "s3://night/logs"]
+    assert night.lake_tables["sales"].file_format == "csv"
+    assert night.skipping_root == str(tmp_path / "skipping")
+    assert night.settings.advice.max_indexes == 3
 
 
 def test_errors_name_keys_as_the_file_does(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"night\.yaml: sources\.log_paths must be a list of texts"):
         night_of(tmp_path, "store: {artefacts: a}\nsources: {log_paths: 3}\n")
-    with pytest.raises(ConfigError, match=r"night\.yaml: log_paths must be a list of texts"):
-        night_of(tmp_path, "artefacts: a\nlog_paths: 3\n")
     with pytest.raises(ConfigError, match=r"night\.yaml: store\.artefacts is missing: give a path"):
         night_of(tmp_path, "sources:\nstore:\n")
 
@@ -146,13 +116,7 @@ def test_file_then_environment_then_arguments_and_the_later_one_wins(tmp_path: P
     assert night_of(tmp_path, text).settings.advice.max_indexes == 3
     assert night_of(tmp_path, text, environment).settings.advice.max_indexes == 4
     night = night_of(tmp_path, text, environment, **{"advice.max_indexes": "5"})
-    assert (night.settings.advice.max_indexes, night.warnings) == (5, ())
-    former = night_of(tmp_path, text, {"STARSKIP_MAX_INDEXES": "6"})
-    assert former.settings.advice.max_indexes == 6
-    assert former.warnings == (
-        "environment: STARSKIP_MAX_INDEXES is now STARSKIP_ADVICE__MAX_INDEXES; its old name is read in this "
-        "release only",
-    )
+    assert night.settings.advice.max_indexes == 5
 
 
 @pytest.mark.parametrize(

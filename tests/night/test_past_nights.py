@@ -35,7 +35,13 @@ def night_of(tmp_path: Path) -> Callable[..., Night]:
 
 
 def publish(
-    night: Night, *, chosen: str, saving: float, in_force: tuple[str, ...] = (), has_votes: bool = True
+    night: Night,
+    *,
+    chosen: str,
+    saving: float,
+    in_force: tuple[str, ...] = (),
+    has_votes: bool = True,
+    lacks: str = "",
 ) -> None:
     vote = {
         "table": "t",
@@ -65,8 +71,10 @@ def publish(
         "in_force": list(in_force),
         "sorted_columns": [],
         "asked": list(in_force),
+        "answers": [],
         "sort_order": {"column": "day"},
     }
+    properties.pop(lacks, None)
     tables = {
         "votes": pa.Table.from_pylist([vote], VOTES),
         "workload": pa.Table.from_pylist([shape], WORKLOAD),
@@ -125,6 +133,16 @@ def test_a_night_that_cannot_be_read_is_left_out_with_a_warning(
     assert ([weight for weight, _ in past.nights], past.chosen) == ([pytest.approx(0.64)], {A})
     assert len(past.warnings) == 1
     assert past.warnings[0].startswith("table t: 2026-11-19 does not vote, it cannot be read: ")
+
+
+@pytest.mark.parametrize("lacks", ["answers", "asked", "in_force"])
+def test_a_night_whose_advice_has_another_form_is_left_out_with_a_warning(
+    night_of: Callable[..., Night], lacks: str
+) -> None:
+    publish(night_of(19), chosen="a", saving=40.0, lacks=lacks)
+    past = past_nights(night_of(20), "t")
+    assert past.nights == []
+    assert past.warnings == (f"table t: 2026-11-19 does not vote, it cannot be read: '{lacks}'",)
 
 
 def test_a_store_that_does_not_answer_is_no_night_without_a_past(

@@ -105,7 +105,7 @@ def test_the_first_tree_of_the_configuration_that_fits_is_taken() -> None:
 
 
 def test_facts_of_a_segment_decide() -> None:
-    rules, null_handling = star_tree_rules("1.3"), {"enableNullHandling": "true"}
+    rules = star_tree_rules("1.3")
     query = pinot_query("SELECT SUM(x) FROM t WHERE a > 1 OR b = 2").aggregation
 
     def reason(facts: ColumnFacts, asked: PinotAggregation = query) -> str:
@@ -119,13 +119,6 @@ def test_facts_of_a_segment_decide() -> None:
     assert reason(ColumnFacts(verdict=known)) == USED
     assert reason(ColumnFacts(verdict=known, raw=frozenset("b"))) == "raw_column"
     assert reason(ColumnFacts(verdict=known, multi_value=frozenset("x"))) == "multi_value"
-    handled = pinot_query("SELECT SUM(x) FROM t WHERE a > 1", options=null_handling).aggregation
-    assert reason(ColumnFacts(), handled) == USED
-    assert reason(ColumnFacts(with_nulls=frozenset("x")), handled) == "null_handling"
-    before = tree_parts(handled, star_tree_rules("1.2"))
-    assert isinstance(before, NotServed) and before.reason == "null_handling"
-    off = pinot_query("SELECT SUM(x) FROM t", options={"useStarTree": "false"}).aggregation
-    assert reason(ColumnFacts(), off) == "option"
 
 
 def test_indexes_count_rows_before_trees_do() -> None:

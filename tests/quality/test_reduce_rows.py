@@ -11,6 +11,7 @@ import pytest
 from counted_memory import counted_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.quality import duplicate_rows as of_duplicates
 from starskip.quality import reduce_rows as reduce_rows_module
 from starskip.quality.check_stage import check_stage
 from starskip.quality.duplicate_rows import duplicate_rows
@@ -97,7 +98,9 @@ def test_the_measures_of_all_rows(tmp_path_factory, rows):
 def test_duplicates_in_any_number_of_passes(tmp_path_factory, rows, keys_at_once):
     things = published(tmp_path_factory.mktemp("store"), rows)
     distinct = {(row["key"], row["number"]) for row in rows}
-    found = duplicate_rows(things, "t", ["key", "number"], keys_at_once=keys_at_once)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_duplicates, "_KEYS_AT_ONCE", keys_at_once)
+        found = duplicate_rows(things, "t", ["key", "number"])
     assert found == len(rows) - len(distinct)
 
 

@@ -46,9 +46,9 @@ def test_latency_model_refused_without_reason_is_refused(evidence: Evidence) -> 
 @given(st.lists(st.integers(0, 10**9), max_size=150), st.randoms(use_true_random=False))
 def test_top_shapes_keep_the_sum_and_forget_the_order(entries: list[int], random: object) -> None:
     shapes = [shape(i, e) for i, e in enumerate(entries)]
-    bounded = top_shapes(tuple(shapes), limit=20)
+    bounded = top_shapes(tuple(shapes))
     random.shuffle(shapes)  # type: ignore[attr-defined]
-    assert top_shapes(tuple(shapes), limit=20) == bounded
+    assert top_shapes(tuple(shapes)) == bounded
     assert len(bounded.top) + bounded.other_shapes == len(entries)
     kept = sum(each.entries_scanned_in_filter for each in bounded.top)
     assert kept + bounded.other_entries_scanned_in_filter == sum(entries)

@@ -65,8 +65,9 @@ def fine(engine: Engine, night: Night) -> StageResult:
 
 
 if __name__ == "__main__":
-    arguments = ["--config", str(Path(sys.argv[1])), "--run-date", "2026-11-20"]
-    print(f"no date left with {stage_job(fine, [*arguments[:2], '--run-date', 'yesterday'])}", flush=True)
+    sys.argv[1:] = ["--config", str(Path(sys.argv[1])), "--run-date", "yesterday"]
+    print(f"no date left with {stage_job(fine)}", flush=True)
+    sys.argv[-1] = "2026-11-20"
     for stage in (fine, bad_input, no_answer, too_much):
-        print(f"{stage.__name__} left with {stage_job(stage, arguments)}", flush=True)
-    stage_job(a_bug, arguments)
+        print(f"{stage.__name__} left with {stage_job(stage)}", flush=True)
+    stage_job(a_bug)

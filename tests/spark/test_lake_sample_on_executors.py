@@ -18,6 +18,7 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.star_tree.build.source_table import source_table
 from starskip.indexes.star_tree.recommend import lake_sample as module
+from starskip.indexes.star_tree.recommend import lake_sample as of_samples
 from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
 from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.spark.spark_engine import SparkEngine
@@ -56,7 +57,9 @@ def sampled(engine: Engine, folder: Path, tasks: list[tuple[str, int]]) -> Table
     aside = store.staged_write("recommendations", "2026-11-20")
     source = source_table(str(folder / "table"))
     try:
-        return lake_sample(told, aside, "t", source, USED, {"amount"}, rows_per_task=1_500)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(of_samples, "_ROWS_PER_TASK", 1_500)
+            return lake_sample(told, aside, "t", source, USED, {"amount"})
     finally:
         assert list(store.storage.objects_below("")) == []
 

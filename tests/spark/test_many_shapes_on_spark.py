@@ -18,6 +18,7 @@ from starskip.run.night import Night
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
+from starskip.workload import busy_keys as of_busy
 from starskip.workload.busy_keys import busy_keys
 from starskip.workload.key_sums import KEYED_BY
 
@@ -64,14 +65,14 @@ def test_the_same_shapes_stay(spark: SparkSession, night: Night) -> None:
 
 
 @pytest.mark.parametrize("max_keys", [16, 1 << 20])
-def test_the_same_keys_stay_whatever_can_be_held(spark: SparkSession, night: Night, max_keys: int) -> None:
+def test_the_same_keys_stay_whatever_can_be_held(
+    spark: SparkSession, night: Night, max_keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_busy, "MAX_KEYS", max_keys)
     queries = night.store.snapshot("queries", night.date_text)
     assert queries is not None
     engines: list[Engine] = [LocalEngine(), SparkEngine(spark)]
-    local, on_spark = (
-        busy_keys(engine.rows_of_snapshot(queries, TABLES, KEYED_BY), 4, max_keys=max_keys)
-        for engine in engines
-    )
+    local, on_spark = (busy_keys(engine.rows_of_snapshot(queries, TABLES, KEYED_BY), 4) for engine in engines)
     assert sorted(local) == sorted(on_spark) == list(TABLES)
     for table, keys in local.items():
         other = on_spark[table]

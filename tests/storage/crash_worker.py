@@ -249,6 +249,7 @@ def race(root: str, processes: int, commits: int) -> dict[str, Any]:
     place: Any = storage_for(f"{root}/race")
     lossy = LossyBucket(place.root) if is_url(root) else LossyFolder(place.root)
     contended = ManifestLog(lossy, "numbers/race")
+    manifest_log.MAX_ATTEMPTS = 10_000
 
     def writer(process: int) -> None:
         _chance.seed(process)
@@ -262,7 +263,7 @@ def race(root: str, processes: int, commits: int) -> dict[str, Any]:
             return {**parts, mine: one_more(mine), "all": one_more("all")}
 
         for number in range(commits):
-            contended.commit(change, commit_id=f"{process}/{number}", max_attempts=10_000, **CREATED)
+            contended.commit(change, commit_id=f"{process}/{number}", **CREATED)
 
     children = [forked(lambda process=process: writer(process)) for process in range(processes)]
     failed = sum(ended(child) != 0 for child in children)

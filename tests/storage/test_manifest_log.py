@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import CommitConflict, DamagedManifest, StorageError
+from starskip.storage import manifest_log
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 from starskip.storage.manifest_log import ManifestLog
@@ -57,7 +58,10 @@ def test_another_writer_comes_first_and_the_change_is_applied_again(
     assert counts(chain) == {"other": 3, "mine": 1}
 
 
-def test_others_come_first_for_ever(storage: Storage, support: SimpleNamespace) -> None:
+def test_others_come_first_for_ever(
+    storage: Storage, support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_log, "MAX_ATTEMPTS", 5)
     chain = ManifestLog(storage, "queries/2026-11-18")
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
@@ -66,7 +70,7 @@ def test_others_come_first_for_ever(storage: Storage, support: SimpleNamespace) 
         return count_up("mine")(parts)  # type: ignore[no-any-return]
 
     with pytest.raises(CommitConflict, match="queries/2026-11-18: other writers came first 5 times"):
-        chain.commit(change, commit_id="mine", max_attempts=5, **support.CREATED)
+        chain.commit(change, commit_id="mine", **support.CREATED)
     assert counts(chain) == {"other": 5}
 
 
@@ -138,16 +142,20 @@ def test_whatever_becomes_of_its_answers_each_commit_happens_exactly_once(
     assert chain.versions() == tuple(range(1, commits + storage.others + 1))
 
 
-def test_store_that_never_takes_a_put(support: SimpleNamespace) -> None:
+def test_store_that_never_takes_a_put(support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(manifest_log, "MAX_ATTEMPTS", 3)
     storage: Any = Unsteady(support, ["before"] * 3)
     with pytest.raises(StorageError, match="the answer is lost"):
-        ManifestLog(storage, "c/1").commit(count_up("t"), commit_id="x", max_attempts=3, **support.CREATED)
+        ManifestLog(storage, "c/1").commit(count_up("t"), commit_id="x", **support.CREATED)
 
 
-def test_last_attempt_took_effect_though_its_answer_was_lost(support: SimpleNamespace) -> None:
+def test_last_attempt_took_effect_though_its_answer_was_lost(
+    support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(manifest_log, "MAX_ATTEMPTS", 1)
     storage: Any = Unsteady(support, ["after"])
     chain = ManifestLog(storage, "c/1")
-    assert chain.commit(count_up("t"), commit_id="x", max_attempts=1, **support.CREATED).version == 1
+    assert chain.commit(count_up("t"), commit_id="x", **support.CREATED).version == 1
 
 
 def test_the_newest_whole_manifest_stands_in_for_damaged_and_misplaced_ones(

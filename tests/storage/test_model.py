@@ -74,7 +74,7 @@ def test_store_equals_a_dictionary(support: SimpleNamespace, steps: list[Any]) -
     for number, step in enumerate(steps):
         match step:
             case ("write", night, written, replace):
-                aside: StagedWrite = store.staged_write("numbers", night, write_id=f"w{number}")
+                aside: StagedWrite = store.staged_write("numbers", night)
                 content = {table: f"{number} {table}".encode() for table in written}
                 parts = {
                     table: Part((aside.write_file(table, "x", content[table]),)) for table in sorted(written)

@@ -8,17 +8,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.errors import StorageError
+from starskip.storage import staged_write
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 from starskip.storage.staged_write import file_safe
 
 
-def test_stream_of_batches_becomes_bounded_files(store: ArtefactStore, support: SimpleNamespace) -> None:
+def test_stream_of_batches_becomes_bounded_files(
+    store: ArtefactStore, support: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     aside = store.staged_write("numbers", support.NIGHT)
     batches = (support.numbers("a", number, rows=100).to_batches()[0] for number in range(50))
     batch_bytes = support.numbers("a", 0, rows=100).nbytes
-    files = aside.write("a", batches, bytes_per_file=10 * batch_bytes)
+    monkeypatch.setattr(staged_write, "BYTES_PER_FILE", 10 * batch_bytes)
+    files = aside.write("a", batches)
     assert [file.rows for file in files] == [1000] * 5
     store.publish("numbers", support.NIGHT, {"a": Part(files)}, replace="all", **support.CREATED)
     snapshot = store.snapshot("numbers", support.NIGHT)

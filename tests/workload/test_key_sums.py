@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.execution.local_engine import LocalRows
 from starskip.sql.skeleton_key import skeleton_key
+from starskip.workload import busy_keys as of_busy
 from starskip.workload.busy_keys import busy_keys, left_out_words
 from starskip.workload.key_sums import KEY_SUMS, BusyKeys, busiest_keys, keys_of, sum_keys, with_keys
 
@@ -90,6 +91,12 @@ def test_rows_are_bounded_and_tell_all_entries(
 
 
 @settings(max_examples=200)
+def held_keys(queries: LocalRows, max_shapes: int, max_keys: int) -> dict[str, BusyKeys]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_busy, "MAX_KEYS", max_keys)
+        return busy_keys(queries, max_shapes)
+
+
 @given(log=logs, max_keys=st.integers(1, 80), max_shapes=st.integers(1, 8))
 def test_the_busiest_keys_stay_whatever_can_be_held(
     record: Callable[..., Record],
@@ -101,7 +108,7 @@ def test_the_busiest_keys_stay_whatever_can_be_held(
     records = records_of(record, log)
     queries = batch(records)
     rows = LocalRows(lambda: iter([queries]), queries.schema)
-    found = busy_keys(rows, max_shapes, max_keys=max_keys)
+    found = held_keys(rows, max_shapes, max_keys)
     for table in ("t", "u"):
         truth = scanned(records, table)
         if table not in found:
@@ -133,7 +140,7 @@ def test_many_more_keys_than_can_be_held_are_read_again(record: Callable[..., Re
         read.append(1)
         return iter([queries])
 
-    found = busy_keys(LocalRows(batches, queries.schema), 4, max_keys=64)["lineitem"]
+    found = held_keys(LocalRows(batches, queries.schema), 4, 64)["lineitem"]
     assert len(read) > 1
     heavy = [skeleton_key(row["query_text"]) for row in records if row["entries_scanned_in_filter"] > 50]
     assert found.includes(np.array(heavy)).all()
@@ -155,7 +162,7 @@ def test_no_key_left_out_at_any_reading_scanned_more_than_is_told(
         for n in range(500)
     ]
     queries = with_keys(batch(records))
-    found = busy_keys(LocalRows(lambda: iter([queries]), queries.schema), 1, max_keys=32)["lineitem"]
+    found = held_keys(LocalRows(lambda: iter([queries]), queries.schema), 1, 32)["lineitem"]
     left_out = Counter(scanned(records, "lineitem"))
     for key in found.prefixes.tolist():
         del left_out[key]

@@ -9,7 +9,6 @@ import click
 
 from starskip.errors import printable
 from starskip.settings import Settings
-from starskip.settings.overrides import former_places
 from starskip.settings.setting_value import setting_value
 
 
@@ -30,9 +29,8 @@ def check_given_once(settings: Settings, options: Mapping[str, Any], named: Mapp
 
     ``options``: by ``group.name``, None where an option was not given. A wrong value raises ConfigError.
     """
-    declared, former = {each.place: each for each, _ in settings.items()}, former_places(settings)
-    for name, text in named.items():
-        place = former.get(name, name)
+    declared = {each.place: each for each, _ in settings.items()}
+    for place, text in named.items():
         given = options.get(place)
         if given is not None and setting_value(declared[place], text) != setting_value(
             declared[place], given

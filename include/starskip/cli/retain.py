@@ -36,8 +36,6 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     now = datetime.now(UTC)
     arguments = NightArguments(now.date(), "by hand", now, settings={"retention.nights": nights})
     night = night_from_config(config, arguments, os.environ)
-    for warning in night.warnings:
-        click.echo(f"retain: warning: {printable(warning)}", err=True)
     if not night.store.artefacts():
         place = night.store.storage.place
         raise MissingSource(

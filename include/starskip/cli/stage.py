@@ -13,7 +13,6 @@ from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.cli.user_modules import told_faults
 from starskip.configuration.night_from_config import NightArguments, night_from_config
-from starskip.errors import printable
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.skipping.registry import load_modules
 from starskip.run.look_for_log import look_for_log
@@ -52,8 +51,6 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         settings=named_settings(overrides),
     )
     night = night_from_config(config, arguments, os.environ)
-    for warning in night.warnings:
-        click.echo(f"starskip: warning: {printable(warning)}", err=True)
     load_modules(night.skipping_modules)
     if name == "all":
         look_for_log(night)

@@ -142,13 +142,13 @@ def tune(
     weights = parsed_weights(column_weights)
     if query_weights is not None:
         settings_given["workload__query_weights"] = _query_weights(query_weights)
-    modules, warnings = table_names(family_modules), list[str]()
+    modules = table_names(family_modules)
     try:
         settings = family_defaults(modules)
         given = given_settings(settings_given)
-        settings = checked_overrides(settings, given, origin="arguments", warn=warnings.append)
+        settings = checked_overrides(settings, given, origin="arguments")
         by_name = named_settings(named)
-        settings = checked_overrides(settings, by_name, origin="--set", warn=warnings.append)
+        settings = checked_overrides(settings, by_name, origin="--set")
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
         families = families_named(names, load_families(modules))
@@ -165,7 +165,7 @@ def tune(
         answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
-    for warning in (*warnings, *answer.warnings):
+    for warning in answer.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)

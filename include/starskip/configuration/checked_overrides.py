@@ -7,16 +7,14 @@ from typing import Any
 
 from starskip.errors import ConfigError
 from starskip.settings import Settings
-from starskip.settings.overrides import Warn, with_overrides
+from starskip.settings.overrides import with_overrides
 from starskip.tables.untracked_indexes import untracked_indexes
 from starskip.workload.query_weights import query_weights
 
 
-def checked_overrides(
-    settings: Settings, overrides: Mapping[str, Any], *, origin: str, warn: Warn
-) -> Settings:
+def checked_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str) -> Settings:
     """Return ``with_overrides``; raises ConfigError naming ``origin`` for a JSON text that is wrong too."""
-    changed = with_overrides(settings, overrides, origin=origin, warn=warn)
+    changed = with_overrides(settings, overrides, origin=origin)
     try:
         untracked_indexes(changed.scoring.untracked_inverted_index)
         query_weights(changed.workload.query_weights)

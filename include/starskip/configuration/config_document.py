@@ -17,40 +17,29 @@ from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.path_text import path_text
 from starskip.storage.files.read_small_file import read_small_file
 
-_FORMER_KEYS = {
-    "artefacts": "store.artefacts",
-    "artefacts_readable_by": "store.readable_by",
-    "log_paths": "sources.log_paths",
-    "spark_event_logs": "sources.spark_event_logs",
-    "segments_root": "sources.segments_root",
-    "table_configs": "sources.table_configs",
-    "lake_tables": "sources.lake_tables",
-    "skipping_metadata_root": "skipping.metadata_root",
-    "skipping_modules": "skipping.modules",
-    "spark_conf": "spark.conf",
-}
-"""Keys from before they were nested, and where each stands now; they are read in this release only."""
-_NESTED = frozenset(_FORMER_KEYS.values())
-_SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in _FORMER_KEYS.values()))
+_NESTED = (
+    "store.artefacts",
+    "store.readable_by",
+    "sources.log_paths",
+    "sources.spark_event_logs",
+    "sources.segments_root",
+    "sources.table_configs",
+    "sources.lake_tables",
+    "skipping.metadata_root",
+    "skipping.modules",
+    "spark.conf",
+)
+_SECTIONS = tuple(dict.fromkeys(key.partition(".")[0] for key in _NESTED))
 _PLAIN = ("tables", "families", "settings")
 _KEYS = (*_SECTIONS, *_PLAIN)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigDocument:
-    """Values by key, nested ones as ``store.artefacts``; ``written`` has the keys as the file names them.
-
-    ``warnings`` name keys from before keys were nested.
-    """
+    """Values by key, nested ones as ``store.artefacts``."""
 
     path: str
     values: Mapping[str, Any]
-    written: Mapping[str, str]
-    warnings: tuple[str, ...]
-
-    def name(self, key: str) -> str:
-        """Return a key as the file names it, for errors."""
-        return self.written.get(key, key)
 
     def value(self, key: str) -> Any:
         """Return what stands there, None if nothing does."""
@@ -60,7 +49,7 @@ class ConfigDocument:
         """Return a path or name; ConfigError if there is none."""
         value = self.value(key)
         if not isinstance(value, str) or not value:
-            raise self.error(key, f"{self.name(key)} is missing: give a path")
+            raise self.error(key, f"{key} is missing: give a path")
         return self.checked(value, key)
 
     def texts(self, key: str) -> list[str]:
@@ -68,7 +57,7 @@ class ConfigDocument:
         value = self.value(key) or []
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-            raise self.error(key, f"{self.name(key)} must be a list of texts")
+            raise self.error(key, f"{key} must be a list of texts")
         return [self.checked(item, key) for item in values]
 
     def names(self, key: str) -> list[str]:
@@ -80,13 +69,13 @@ class ConfigDocument:
         """Return names with values."""
         value = self.value(key) or {}
         if not isinstance(value, Mapping):
-            raise self.error(key, f"{self.name(key)} must map names to values")
+            raise self.error(key, f"{key} must map names to values")
         return value
 
     def checked(self, text: str, key: str) -> str:
         """Return ``text``; ConfigError for one that no path or name can be."""
         if "\0" in text or path_text(text) != text:
-            raise self.error(key, f"{self.name(key)} {text!r} holds what no name can hold")
+            raise self.error(key, f"{key} {text!r} holds what no name can hold")
         return text
 
     def beside(self, text: str) -> str:
@@ -102,7 +91,7 @@ class ConfigDocument:
 
     def error(self, key: str, problem: str) -> ConfigError:
         """Return the error about what stands at ``key``."""
-        return ConfigError(f"{self.path}: {problem}", setting=self.name(key))
+        return ConfigError(f"{self.path}: {problem}", setting=key)
 
 
 def config_document(path: str) -> ConfigDocument:
@@ -119,16 +108,7 @@ def config_document(path: str) -> ConfigDocument:
         raise ConfigError(f"{path} is not YAML: {problem}", setting=path) from error
     if not isinstance(document, Mapping):
         raise ConfigError(f"{path} must map keys to values: {', '.join(_KEYS)}", setting=path)
-    values: dict[str, Any] = {}
-    written: dict[str, str] = {}
-    warnings = []
-    for name, key, value in _keys(path, document):
-        if key in values:
-            raise ConfigError(f"{path}: {written[key]} and {name} are one key: leave one out", setting=name)
-        if name != key:
-            warnings.append(f"{path}: key {name} is now {key}; its old name is read in this release only")
-        values[key], written[key] = value, name
-    return ConfigDocument(path, values, written, tuple(warnings))
+    return ConfigDocument(path, dict(_keys(path, document)))
 
 
 def _document(text: str) -> Any:
@@ -168,21 +148,19 @@ class _UniqueKeyLoader(yaml.SafeLoader):  # type: ignore[misc]
 _UniqueKeyLoader.add_constructor("tag:yaml.org,2002:float", _UniqueKeyLoader.construct_yaml_float)
 
 
-def _keys(path: str, document: Mapping[Any, Any]) -> Iterator[tuple[str, str, Any]]:
-    """Yield each key as it is written, the place that it has now, and its value."""
+def _keys(path: str, document: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each key with its value."""
     for name, value in document.items():
-        if name in _FORMER_KEYS:
-            yield name, _FORMER_KEYS[name], value
-        elif name in _PLAIN:
-            yield name, name, value
+        if name in _PLAIN:
+            yield name, value
         elif name not in _SECTIONS:
             raise ConfigError(f"{path}: key {name!r} is not known: use {', '.join(_KEYS)}", setting=str(name))
         elif isinstance(value, Mapping):
             for inside, of_key in value.items():
                 key = f"{name}.{inside}"
                 if key not in _NESTED:
-                    known = ", ".join(each for each in _FORMER_KEYS.values() if each.startswith(f"{name}."))
+                    known = ", ".join(each for each in _NESTED if each.startswith(f"{name}."))
                     raise ConfigError(f"{path}: key {key!r} is not known: use {known}", setting=key)
-                yield key, key, of_key
+                yield key, of_key
         elif value is not None:
             raise ConfigError(f"{path}: {name} must map keys to values", setting=str(name))

@@ -19,7 +19,6 @@ from starskip.lake.open_table import FORMATS
 from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
-from starskip.settings.overrides import Warn
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.file_access import READABLE_BY, FileAccess
 from starskip.storage.storage_for import storage_for
@@ -51,9 +50,8 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
             setting="run_date",
         )
     document = config_document(str(path))
-    warnings = list(document.warnings)
     families = document.names("families")
-    settings = _settings(document, families, arguments, environment, warnings.append)
+    settings = _settings(document, families, arguments, environment)
     _spark_conf(document)
     return Night(
         run_date=arguments.run_date,
@@ -74,7 +72,6 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         else None,
         skipping_modules=document.texts("skipping.modules"),
         family_modules=families,
-        warnings=tuple(warnings),
     )
 
 
@@ -91,17 +88,16 @@ def _settings(
     families: Sequence[str],
     arguments: NightArguments,
     environment: Mapping[str, str],
-    warn: Warn,
 ) -> Settings:
     settings = family_defaults(families)
-    settings = checked_overrides(settings, document.mapping("settings"), origin=document.path, warn=warn)
-    of_environment = environment_overrides(environment, settings, warn=warn)
-    settings = checked_overrides(settings, of_environment, origin="environment", warn=warn)
-    return checked_overrides(settings, arguments.settings, origin="arguments", warn=warn)
+    settings = checked_overrides(settings, document.mapping("settings"), origin=document.path)
+    of_environment = environment_overrides(environment, settings)
+    settings = checked_overrides(settings, of_environment, origin="environment")
+    return checked_overrides(settings, arguments.settings, origin="arguments")
 
 
 def _spark_conf(document: ConfigDocument) -> dict[str, str]:
-    key, found = document.name("spark.conf"), {}
+    found = {}
     for name, value in document.mapping("spark.conf").items():
         if not isinstance(name, str) or not re.fullmatch(r"spark\.[\w.-]+", name):
             problem = f"{name!r} is no setting of Spark such as spark.driver.memory"
@@ -112,7 +108,7 @@ def _spark_conf(document: ConfigDocument) -> dict[str, str]:
         else:
             found[name] = _option(value)
             continue
-        raise document.error("spark.conf", f"{key}: {problem}")
+        raise document.error("spark.conf", f"spark.conf: {problem}")
     return found
 
 
@@ -123,7 +119,7 @@ def _access(document: ConfigDocument) -> FileAccess:
         readable_by = "owner"
     if not isinstance(readable_by, str) or readable_by not in READABLE_BY:
         key = "store.readable_by"
-        raise document.error(key, f"{document.name(key)} must be one of {', '.join(READABLE_BY)}")
+        raise document.error(key, f"{key} must be one of {', '.join(READABLE_BY)}")
     return READABLE_BY[readable_by]
 
 
@@ -132,10 +128,10 @@ def _segments_root(document: ConfigDocument) -> str:
     of_pinot = [each for each in ("sources.log_paths", "sources.table_configs") if document.value(each)]
     if document.value(key) is None and document.value("sources.lake_tables"):
         if of_pinot:
-            others = " and ".join(document.name(each) for each in of_pinot)
+            others = " and ".join(of_pinot)
             raise document.error(
                 key,
-                f"{document.name(key)} is missing: give a path, or, where all tables lie in the lake alone, "
+                f"{key} is missing: give a path, or, where all tables lie in the lake alone, "
                 f"leave out {others}",
             )
         return ""
@@ -145,7 +141,7 @@ def _segments_root(document: ConfigDocument) -> str:
 def _lake_tables(document: ConfigDocument) -> Mapping[str, LakeTable]:
     key = "sources.lake_tables"
     return {
-        table: _lake_table(document, f"{document.name(key)}: {table}", table, entry)
+        table: _lake_table(document, f"{key}: {table}", table, entry)
         for table, entry in document.mapping(key).items()
     }
 
@@ -156,7 +152,7 @@ def _lake_table(document: ConfigDocument, place: str, table: object, values: Any
         raise document.error(
             key, f"{place} must have a path, and may have casts, format, options and logged_as"
         )
-    entry = ConfigDocument(document.path, values, {}, ())
+    entry = ConfigDocument(document.path, values)
     casts = entry.mapping("casts")
     for name in casts.values():
         if not _is_type(str(name)):

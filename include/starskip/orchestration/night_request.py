@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from starskip.errors import ConfigError, printable
 from starskip.indexes.family_settings import family_defaults
 from starskip.orchestration.run_date import resolve_run_date
-from starskip.settings.environment import former_variables, settings_environment
-from starskip.settings.overrides import former_places
+from starskip.settings.environment import settings_environment
 
 if TYPE_CHECKING:
     from starskip.run.night import Night
@@ -44,7 +43,6 @@ class NightRequest:
     config: str
     tables: tuple[str, ...]
     settings: Mapping[str, str]
-    warnings: tuple[str, ...] = ()
 
     def job_arguments(self) -> list[str]:
         """Return the command line of every job, as a list: no shell reads it.
@@ -64,13 +62,7 @@ class NightRequest:
         Weights of queries hold literals, and a command line can be read by all on the machine and stays in
         logs, such as Spark's own.
         """
-        # A former name in the environment of the worker would contradict what the run gives.
-        former = {
-            name: self.settings[place]
-            for name, place in former_variables(family_defaults()).items()
-            if name in os.environ and place in self.settings
-        }
-        return settings_environment(self.settings) | former
+        return settings_environment(self.settings)
 
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
@@ -95,7 +87,7 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
     Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
     night; for tables that are all blank, which must not mean all tables; for a setting that is too long for
     one variable; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
-    all of them. A setting by its name from before there were groups is read, with a warning.
+    all of them.
     """
     run, params = context["dag_run"], context["params"]
     if params["run_date"] is not None and run.run_type == _BACKFILL:
@@ -103,7 +95,7 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
     config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
-    given, warnings = _settings(run.conf or {}, params, config)
+    given = _settings(run.conf or {}, params, config)
     # What is built is current state: days of the past only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}
     return NightRequest(
@@ -112,30 +104,17 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
         config=config,
         tables=_tables(params["tables"] or ()),
         settings=given | withheld,
-        warnings=warnings,
     )
 
 
-def _settings(
-    conf: Mapping[str, Any], params: Mapping[str, Any], config: str
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return the settings that are given, by their places, and a warning for each former name."""
-    places = _places_of_params(config, [*params, *conf])
-    given: dict[str, str] = {}
-    warnings = []
-    # A setting's own name stands before its former one, and wins over it.
-    for name, place in sorted(places.items(), key=lambda item: item[0] != item[1]):
-        value = params.get(name, conf.get(name))
-        if not _is_given(value):
-            continue
-        if name != place:
-            warnings.append(f"param {name} is now {place}; its old name is read in this release only")
-        given.setdefault(place, _text(name, value))
-    return given, tuple(warnings)
+def _settings(conf: Mapping[str, Any], params: Mapping[str, Any], config: str) -> dict[str, str]:
+    """Return the settings that are given, by their places."""
+    asked = {place: params.get(place, conf.get(place)) for place in _places(config, [*params, *conf])}
+    return {place: _text(place, value) for place, value in asked.items() if _is_given(value)}
 
 
-def _places_of_params(config: str, names: Sequence[str]) -> dict[str, str]:
-    """Return the settings that a run may have, by the names of their params; ConfigError for another name."""
+def _places(config: str, names: Sequence[str]) -> list[str]:
+    """Return the places of the settings that a run may have; raise ConfigError for another name."""
     places = _form_places(())
     if any(name not in places for name in names if name not in NIGHT_PARAMS):
         # Settings of families of the users' own are known by the configuration alone.
@@ -144,7 +123,7 @@ def _places_of_params(config: str, names: Sequence[str]) -> dict[str, str]:
         places = _form_places(config_document(config).names("families"))
     for name in names:
         if name not in places and name not in NIGHT_PARAMS:
-            near = get_close_matches(name, places.values(), n=1, cutoff=0.5) or ["advice.max_indexes"]
+            near = get_close_matches(name, places, n=1, cutoff=0.5) or ["advice.max_indexes"]
             raise ConfigError(
                 f"param {printable(name, 100)!r} is not known: use {', '.join(NIGHT_PARAMS)}, "
                 f"or a setting of the form, such as {near[0]}",
@@ -153,10 +132,8 @@ def _places_of_params(config: str, names: Sequence[str]) -> dict[str, str]:
     return places
 
 
-def _form_places(families: Sequence[str]) -> dict[str, str]:
-    known = family_defaults(families)
-    of_form = {each.place: each.place for each, _ in known.items() if each.facts.title}
-    return of_form | {name: place for name, place in former_places(known).items() if place in of_form}
+def _form_places(families: Sequence[str]) -> list[str]:
+    return [each.place for each, _ in family_defaults(families).items() if each.facts.title]
 
 
 def _tables(asked: Sequence[str]) -> tuple[str, ...]:

@@ -93,8 +93,6 @@ class SparkStageOperator(SparkSubmitOperator):
                 **spark_settings(request.config),
             }
             if self.task_id == STAGE_NAMES[0]:
-                for warning in request.warnings:
-                    show_progress(f"warning: {warning}")
                 look_for_log(request.night(datetime.now(UTC)))
         master = connection.master
         is_local = _LOCAL_MASTER.fullmatch(master) is not None

@@ -7,8 +7,7 @@ they take the first tree of the configuration that has all columns and pairs (is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from starskip.errors import printable
 from starskip.pinot.star_tree_filter import (
@@ -45,8 +44,7 @@ class PinotAggregation:
     """An aggregation query as Pinot plans it.
 
     ``group_by_columns``: the columns of all expressions of GROUP BY. ``is_grouped``: whether there is one.
-    ``is_distinct``: SELECT DISTINCT, or a GROUP BY without any aggregation, which becomes one. ``options``:
-    its query options, names in lower case.
+    ``is_distinct``: SELECT DISTINCT, or a GROUP BY without any aggregation, which becomes one.
     """
 
     aggregations: tuple[Aggregation, ...]
@@ -54,19 +52,17 @@ class PinotAggregation:
     group_by_columns: tuple[str, ...] = ()
     is_grouped: bool = False
     is_distinct: bool = False
-    options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnFacts:
-    """Column properties of one segment: those without a dictionary, with several values a row, with nulls.
+    """Column properties of one segment: those without a dictionary, and with several values a row.
 
     ``by_bitmap``: whether an index answers a leaf as a bitmap.
     """
 
     raw: frozenset[str] = frozenset()
     multi_value: frozenset[str] = frozenset()
-    with_nulls: frozenset[str] = frozenset()
     by_bitmap: Verdict = open_verdict
     verdict: Verdict = open_verdict
 
@@ -96,8 +92,6 @@ def tree_parts(
     query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts = NO_FACTS
 ) -> tuple[TreePart, ...] | NotServed:
     """Return the demands of the plans of ``query``, one for each FILTER, or why trees are not used."""
-    if query.options.get("usestartree", "true").lower() == "false":
-        return NotServed("option", "its option useStarTree is false")
     if query.is_distinct:
         return NotServed(
             "distinct", "Pinot answers DISTINCT, and GROUP BY without aggregation, without trees"
@@ -153,12 +147,10 @@ def _part(
     if isinstance(found, NotServed):
         return found
     part = TreePart(tuple(pairs), found, query.group_by_columns, condition)
-    return _columns_lack(part, query, rules, facts) or part
+    return _columns_lack(part, facts) or part
 
 
-def _columns_lack(
-    part: TreePart, query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts
-) -> NotServed | None:
+def _columns_lack(part: TreePart, facts: ColumnFacts) -> NotServed | None:
     dimensions = (*part.predicate_columns, *part.group_by_columns)
     columns = (*dimensions, *(column for _, column in part.pairs if column != "*"))
     for name in columns:
@@ -167,21 +159,11 @@ def _columns_lack(
     for name in dimensions:
         if name in facts.raw:
             return NotServed("raw_column", f"column {printable(name, 60)} has no dictionary")
-    if query.options.get("enablenullhandling", "false").lower() == "true":
-        nulls = [name for name in columns if name in facts.with_nulls]
-        if not rules.nulls_where_there_are_none:
-            return NotServed("null_handling", "its option enableNullHandling is true")
-        if nulls:
-            return NotServed(
-                "null_handling", f"column {printable(nulls[0], 60)} has nulls and enableNullHandling is true"
-            )
     return None
 
 
 def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts) -> NotServed | None:
     """Return the reason if dictionaries, metadata or bitmaps answer before any tree is considered."""
-    if query.options.get("enablenullhandling", "false").lower() == "true":
-        return None
     functions = [each.function for each in query.aggregations]
     matches_all = constant_value(query.filter, facts.verdict) is True
     if (

@@ -44,10 +44,6 @@ class StarTreeRules:
     filtered_aggregations: bool
     """1.1, AggregationFunctionUtils.buildFilteredAggregationInfos: a plan of its own for each FILTER."""
 
-    nulls_where_there_are_none: bool
-    """1.3, StarTreeUtils.createStarTreeBasedProjectOperator: with enableNullHandling, on columns without
-    nulls; before, null handling rules the trees out."""
-
     patterns: bool
     """Until 0.4 (StarTreeUtils.checkFilters looks at columns only); from 0.5 on REGEXP_LIKE and LIKE rule the
     trees out, as do IS NULL and TEXT_MATCH."""
@@ -74,7 +70,6 @@ def star_tree_rules(pinot_version: str) -> StarTreeRules:
         or_of_one_dimension=release >= (0, 9),
         not_of_predicate=release >= (1, 2),
         filtered_aggregations=release >= (1, 1),
-        nulls_where_there_are_none=release >= (1, 3),
         patterns=release < (0, 5),
         same_parameters=release >= (1, 3),
         trees_first=release >= (1, 4),

@@ -14,12 +14,10 @@ from starskip.storage.snapshot import Snapshot
 _KEYS_AT_ONCE = 8_000_000
 
 
-def duplicate_rows(
-    snapshot: Snapshot, table: str, key: Sequence[str], *, keys_at_once: int = _KEYS_AT_ONCE
-) -> int:
+def duplicate_rows(snapshot: Snapshot, table: str, key: Sequence[str]) -> int:
     """Return the number of rows of ``table`` whose ``key`` an earlier row has already.
 
-    Keys are told apart by 64-bit hashes, about ``keys_at_once`` of them at a time: each pass over the
+    Keys are told apart by 64-bit hashes, about eight million of them at a time: each pass over the
     rows takes those with another remainder. Two keys of 10 million are taken for one with
     a probability of 3 in a million.
     """
@@ -27,7 +25,7 @@ def duplicate_rows(
 
     part = snapshot.parts([table]).get(table)
     rows = sum(file.rows or 0 for file in part.files) if part else 0
-    passes = max(1, -(-rows // keys_at_once))
+    passes = max(1, -(-rows // _KEYS_AT_ONCE))
     # As text: pandas makes floats of whole numbers where a batch has nulls, and they hash otherwise.
     columns = {name: pc.field(name).cast(pa.string()) for name in key}
     duplicates = 0

@@ -5,11 +5,13 @@ from __future__ import annotations
 from starskip.reports.log_values import MAX_LATENCY_BINS, MAX_SHAPES, LatencyBin, ShapeEvidence, Shapes
 
 
-def top_shapes(shapes: tuple[ShapeEvidence, ...], limit: int = MAX_SHAPES) -> Shapes:
-    """Return the ``limit`` shapes that scan most, ties by shape_id, and the rest as counts."""
+def top_shapes(shapes: tuple[ShapeEvidence, ...]) -> Shapes:
+    """Return the MAX_SHAPES that scan most, ties by shape_id, and the rest as counts."""
     ranked = sorted(shapes, key=lambda shape: (-shape.entries_scanned_in_filter, shape.shape_id))
-    rest = ranked[limit:]
-    return Shapes(tuple(ranked[:limit]), len(rest), sum(shape.entries_scanned_in_filter for shape in rest))
+    rest = ranked[MAX_SHAPES:]
+    return Shapes(
+        tuple(ranked[:MAX_SHAPES]), len(rest), sum(shape.entries_scanned_in_filter for shape in rest)
+    )
 
 
 def thinned_bins(bins: tuple[LatencyBin, ...], limit: int = MAX_LATENCY_BINS) -> tuple[LatencyBin, ...]:

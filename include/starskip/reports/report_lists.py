@@ -32,6 +32,7 @@ MAX_NIGHTS_LOOKED_AT = 30
 """Nights that one list looks through at most: a filter that finds nothing ends all the same."""
 
 _AT_ONCE = 6
+_MOST_NEIGHBOURS = 40
 """Nights or reports that are read at the same time, since a store in the network takes its time to answer."""
 
 
@@ -100,11 +101,11 @@ def table_rows(night: Night, name: str, *, before: date | None = None, nights: i
     return RowPage(_with_summaries(found), older, gaps=_gaps(left))
 
 
-def neighbour_nights(night: Night, table: str, *, limit: int = 40) -> tuple[date | None, date | None]:
-    """Return the nights before and behind this one that have a report of ``table``, within ``limit``."""
+def neighbour_nights(night: Night, table: str) -> tuple[date | None, date | None]:
+    """Return the nights before and behind this one, among 40 each way, that have a report of ``table``."""
     nights = report_nights(night)
-    older = [each for each in nights if each < night.run_date][:limit]
-    newer = [each for each in reversed(nights) if each > night.run_date][:limit]
+    older = [each for each in nights if each < night.run_date][:_MOST_NEIGHBOURS]
+    newer = [each for each in reversed(nights) if each > night.run_date][:_MOST_NEIGHBOURS]
     return _first_with(night, table, older), _first_with(night, table, newer)
 
 

@@ -25,8 +25,7 @@ class Night:
     into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake, too or alone, where
     what is chosen can be built. ``segments_root`` is empty where all do alone. ``skipping_root``: where their
     skipping metadata lies, None for beside their files. ``skipping_modules``: Python modules of index types
-    and functions of the users' own; ``family_modules``: those of their index families. ``warnings``: lines
-    about the configuration that a person should read.
+    and functions of the users' own; ``family_modules``: those of their index families.
     """
 
     run_date: date
@@ -43,7 +42,6 @@ class Night:
     skipping_root: str | None = None
     skipping_modules: Sequence[str] = ()
     family_modules: Sequence[str] = ()
-    warnings: Sequence[str] = ()
 
     @property
     def date_text(self) -> str:

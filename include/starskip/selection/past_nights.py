@@ -14,9 +14,6 @@ from starskip.errors import StorageError, StorageOutage, printable
 from starskip.indexes.families import named
 from starskip.indexes.index import Index, parse_index
 from starskip.indexes.sorted_column.family import SORTED
-from starskip.indexes.star_tree.chosen_trees import chosen_trees
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.recommend.star_tree_offer import tree_index
 from starskip.run.night import ADVICE_NIGHTS, Night
 from starskip.run.table_by_table import FAILED
 from starskip.selection.look_back import NightVotes, is_comparable
@@ -125,12 +122,7 @@ def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
     chosen = frozenset(Index(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
     column = (part.properties.get("sort_order") or {}).get("column")
     order = frozenset([Index(SORTED.name, column)] if column else [])
-    told = part.properties.get("answers")
-    if told is None:
-        # A night before all answers were kept alike: it names its star-trees alone.
-        configs = [tree.config for tree in chosen_trees(table, part)]
-        documents = {STAR_TREE.name: [config.to_document() for config in configs]}
-        return _Advice(chosen, order, frozenset(map(tree_index, configs)), documents)
+    told = part.properties["answers"]
     entries: dict[str, list[Any]] = {}
     for each in told:
         family = named(each["family"])
@@ -147,7 +139,7 @@ def _votes_of(
 ) -> NightVotes | None:
     votes = snapshot_of("votes", day.isoformat())
     workload = snapshot_of("workload", day.isoformat())
-    if votes is None or workload is None or "asked" not in properties:
+    if votes is None or workload is None:
         return None
     if table not in votes.tables or table not in workload.tables:
         return None

@@ -23,7 +23,6 @@ class WorkloadSettings(SettingsGroup):
 
     group = "workload"
     heading = "Which queries count"
-    had_flat_names = True
 
     entries_scanned_threshold: int = setting(
         0,
@@ -85,7 +84,6 @@ class AdviceSettings(SettingsGroup):
 
     group = "advice"
     heading = "What is advised"
-    had_flat_names = True
 
     index_kinds: str = setting(
         ALL,
@@ -187,7 +185,6 @@ class ScoringSettings(SettingsGroup):
 
     group = "scoring"
     heading = "How savings are estimated"
-    had_flat_names = True
 
     strategy: str = setting(
         "leapfrog",

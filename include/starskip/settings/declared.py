@@ -29,7 +29,6 @@ class SettingFacts:
     allowed: str
     is_valid: Callable[[Any], bool] | None
     json_values: Mapping[str, Any]
-    formerly: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,6 @@ class Declared:
         """Name under which files, arguments and reports know it, such as ``advice.max_indexes``."""
         return f"{self.group}.{self.name}"
 
-    @property
-    def flat_name(self) -> str:
-        """Name that it had before settings were grouped."""
-        return self.facts.formerly or self.name
-
 
 def setting(
     default: T,
@@ -70,7 +64,6 @@ def setting(
     allowed: str = "",
     is_valid: Callable[[Any], bool] | None = None,
     json_values: Mapping[str, Any] | None = None,
-    formerly: str = "",
 ) -> T:
     """Return a field of a group of settings; its type is bool, int, float or str, or one of these or None.
 
@@ -79,8 +72,7 @@ def setting(
     ``at_most`` bound a number. ``choices``: the texts that there are; ``aliases``: other names of these.
     ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` is one that
     a whole text matches, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
-    ``json_values``: for a text that is a JSON object, the JSON schema of its values. ``formerly``: its name
-    while settings were flat, if that differs.
+    ``json_values``: for a text that is a JSON object, the JSON schema of its values.
     """
     facts = SettingFacts(
         help,
@@ -96,6 +88,5 @@ def setting(
         allowed,
         is_valid,
         json_values or {},
-        formerly,
     )
     return field(default=default, metadata={FACTS: facts})

@@ -23,8 +23,6 @@ class SettingsGroup:
 
     group: ClassVar[str]
     heading: ClassVar[str]
-    had_flat_names: ClassVar[bool] = False
-    """True if each setting goes on to be read by the name that it had before settings were grouped."""
 
     def __post_init__(self) -> None:
         """Refuse values that no night can run with."""

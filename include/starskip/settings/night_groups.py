@@ -28,26 +28,22 @@ class LogSettings(SettingsGroup):
 
     group = "log"
     heading = "How query logs are read"
-    had_flat_names = True
 
     time_zone: str = setting(
         "UTC",
         "Time zone whose clock the log shows, and whose day a night is.",
         allowed="an IANA time zone such as UTC or Europe/Berlin",
         is_valid=is_time_zone,
-        formerly="log_time_zone",
     )
     read_neighbouring_days: bool = setting(
         True,
         "Whether {run_date} in a path of a log stands for the days beside the night too.",
-        formerly="read_neighbouring_logs",
     )
     split_bytes: int = setting(
         32 * 1024 * 1024,
         "Part of a plain log file that one task reads.",
         unit="bytes",
         at_least=1,
-        formerly="log_split_bytes",
     )
 
 
@@ -57,7 +53,6 @@ class LatencySettings(SettingsGroup):
 
     group = "latency"
     heading = "When savings are told in time"
-    had_flat_names = True
 
     r2_threshold: float = setting(
         0.7,
@@ -67,7 +62,6 @@ class LatencySettings(SettingsGroup):
         source=f"{_TUNER}, II.1",
         at_least=0,
         at_most=1,
-        formerly="latency_r2_threshold",
     )
 
 
@@ -77,7 +71,6 @@ class BuildingSettings(SettingsGroup):
 
     group = "building"
     heading = "What is built and checked"
-    had_flat_names = True
 
     build_indexes: bool = setting(
         True,
@@ -100,7 +93,6 @@ class GateSettings(SettingsGroup):
 
     group = "gates"
     heading = "What stops a table"
-    had_flat_names = True
 
     max_rejected_ratio: float = setting(
         0.05,
@@ -134,7 +126,6 @@ class ReportSettings(SettingsGroup):
 
     group = "reports"
     heading = "What reports show"
-    had_flat_names = True
 
     show_literals: bool = setting(
         False,
@@ -149,14 +140,12 @@ class RetentionSettings(SettingsGroup):
 
     group = "retention"
     heading = "What is kept"
-    had_flat_names = True
 
     nights: int = setting(
         90,
         "Nights that each table keeps of every artefact; its newest one always stays.",
         unit="nights",
         at_least=1,
-        formerly="retention_nights",
     )
     vacuum_grace_hours: int = setting(
         24,

@@ -5,7 +5,7 @@ The later one wins if it is present: None means "not given", and 0 and false sur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -14,44 +14,26 @@ from starskip.settings.group import declared_settings
 from starskip.settings.setting_value import setting_value
 from starskip.settings.settings import Settings
 
-Warn = Callable[[str], object]
-"""Takes one line for a person to read."""
 
-
-def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str, warn: Warn) -> Settings:
+def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str) -> Settings:
     """Return ``settings`` with the given values laid over.
 
-    Names are ``group.name``, or those of groups with a mapping of names inside. A name from before there were
-    groups is read too, and ``warn`` is called with a line that names its new place. ``origin`` says where the
+    Names are ``group.name``, or those of groups with a mapping of names inside. ``origin`` says where the
     values come from. Raises ConfigError for a name or value that is wrong.
     """
     known = {each.place: each for each, _ in settings.items()}
-    former = former_places(settings)
     found: dict[str, Any] = {}
     try:
-        for name, value in _by_place(settings, overrides):
-            place = former.get(name, name)
+        for place, value in _by_place(settings, overrides):
             if place not in known:
-                raise unknown_setting(settings, name)
+                raise unknown_setting(settings, place)
             if place in found:
                 raise ConfigError(f"{place} is given twice: leave one out", setting=place)
-            if place != name:
-                warn(f"{origin}: setting {name} is now {place}; its old name is read in this release only")
             found[place] = value
         given = {place: value for place, value in found.items() if value is not None}
         return settings.changed({place: setting_value(known[place], value) for place, value in given.items()})
     except ConfigError as error:
         raise ConfigError(f"{origin}: {error}", setting=error.setting) from None
-
-
-def former_places(settings: Settings) -> dict[str, str]:
-    """Return the place of each setting by its name from before there were groups."""
-    return {
-        each.flat_name: each.place
-        for group in settings.groups
-        if group.had_flat_names
-        for each in declared_settings(type(group))
-    }
 
 
 def unknown_setting(settings: Settings, name: str) -> ConfigError:

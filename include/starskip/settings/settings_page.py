@@ -18,9 +18,8 @@ Each setting belongs to a group. A later place wins over an earlier one, and wha
 | `starskip stage` and `tune` | `--set advice.max_indexes=3` |
 | trigger form of Airflow, for the settings marked ◦ | a field, or `--conf '{"advice.max_indexes": 3}'` |
 
-The names without a group that were used before are read in this release only, with a warning that names the
-new place. A value that is not allowed is refused with one line; none is corrected. This page is
-generated: `make settings-page`.
+A value that is not allowed is refused with one line; none is corrected. This page is generated:
+`make settings-page`.
 """
 _COLUMNS = "| setting | default | unit | what | allowed | source |\n|---|---|---|---|---|---|\n"
 

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from tempfile import gettempdir
 
@@ -26,9 +26,9 @@ from starskip.spark.understood_failure import understood_failure
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 
-def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence[str] | None = None) -> int:
+def stage_job(stage: Callable[[Engine, Night], StageResult]) -> int:
     """Run ``stage`` for the night that the command line describes; return the exit code."""
-    parsed = _parser(stage).parse_args(arguments)
+    parsed = _parser(stage).parse_args()
     end_with_submitter(os.environ)
     try:
         night = night_from_config(parsed.config, _night_arguments(parsed), os.environ)
@@ -48,7 +48,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult], arguments: Sequence
             raise
         print(f"{stage.__name__}: {full_disk(error, error.filename or gettempdir())}", file=sys.stderr)  # noqa: T201
         return TRY_AGAIN
-    for warning in (*night.warnings, *result.warnings):
+    for warning in result.warnings:
         print(f"{stage.__name__}: warning: {warning}", file=sys.stderr)  # noqa: T201
     print(json.dumps({"stage": stage.__name__, "run_date": parsed.run_date, **result.counts}))  # noqa: T201
     return 0

@@ -15,8 +15,8 @@ _PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
 """Patterns in the shape of a LIKE predicate: the open end of the pattern decides which index serves it."""
 
 
-def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEXT) -> str:
-    r"""Return ``text`` on one line of at most ``limit`` characters, its literals as ``?``, comments dropped.
+def mask_literals(text: str, *, quoted_names: bool = False) -> str:
+    r"""Return ``text`` on one line of at most MAX_TEXT characters, its literals as ``?``, comments dropped.
 
     Everything in quotes of any kind counts as a literal, unless ``quoted_names`` says that the text is
     SQL, where double quotes and backticks hold names; an unterminated quote runs to the end. Of those
@@ -26,7 +26,7 @@ def mask_literals(text: str, *, quoted_names: bool = False, limit: int = MAX_TEX
     characters come out escaped. A prefix of a text is masked as the whole text is, so a cut text is safe.
     Linear, looks at MAX_READ characters, never raises.
     """
-    return _on_one_line(without_literals(text, quoted_names=quoted_names), limit)
+    return _on_one_line(without_literals(text, quoted_names=quoted_names))
 
 
 def mask_failure(text: str) -> str:
@@ -41,9 +41,9 @@ def mask_failure(text: str) -> str:
 
 def mask_condition(skeleton: str) -> str:
     """Return the shape of a predicate as it is, masked where it holds more than ``?`` and patterns of it."""
-    masked = _on_one_line(without_literals(skeleton, quoted_names=True, has_aliases=False), MAX_TEXT)
+    masked = _on_one_line(without_literals(skeleton, quoted_names=True, has_aliases=False))
     return skeleton if _PATTERN.sub("?", skeleton) == masked else masked
 
 
-def _on_one_line(text: str, limit: int) -> str:
-    return printable(" ".join(text.split()), limit)
+def _on_one_line(text: str) -> str:
+    return printable(" ".join(text.split()), MAX_TEXT)

@@ -53,9 +53,9 @@ class ArtefactStore:
                 )
         return ManifestLog(self.storage, f"{artefact}/{run_date}")
 
-    def staged_write(self, artefact: str, run_date: str, *, write_id: str | None = None) -> StagedWrite:
-        """Return a fresh folder for the files of one run; ``write_id`` must never have been used before."""
-        folder = f"{self.chain(artefact, run_date).key}/data/{write_id or uuid4().hex}"
+    def staged_write(self, artefact: str, run_date: str) -> StagedWrite:
+        """Return a fresh folder for the files of one run."""
+        folder = f"{self.chain(artefact, run_date).key}/data/{uuid4().hex}"
         return StagedWrite(self.storage, artefact, folder, self.schemas.get(artefact))
 
     def publish(
@@ -68,7 +68,6 @@ class ArtefactStore:
         remove: Collection[str] = (),
         created_at: datetime,
         created_by: str,
-        commit_id: str | None = None,
     ) -> Manifest:
         """Publish ``parts``, which were staged before, as the newest version of that night.
 
@@ -84,9 +83,7 @@ class ArtefactStore:
             kept = {} if replace == "all" else published
             return {table: part for table, part in kept.items() if table not in remove} | dict(parts)
 
-        return chain.commit(
-            change, commit_id=commit_id or uuid4().hex, created_at=created_at, created_by=created_by
-        )
+        return chain.commit(change, commit_id=uuid4().hex, created_at=created_at, created_by=created_by)
 
     def snapshot(self, artefact: str, run_date: str) -> Snapshot | None:
         """Return the newest version of that night, to be read to the end; None if there is none yet.

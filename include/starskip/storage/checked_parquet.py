@@ -98,11 +98,8 @@ def footer_digest(content: bytes) -> str | None:
 
 
 def require_own(footer: pq.FileMetaData, file: DataFile) -> None:
-    """Raise ArrowInvalid for the footer of a file that was not written as the store's ``file``.
-
-    A file of which the manifest has no digest was written before files told their names.
-    """
-    if file.footer is not None and (footer.metadata or {}).get(_KEY) != _told(file.name):
+    """Raise ArrowInvalid for the footer of a file that was not written as the store's ``file``."""
+    if (footer.metadata or {}).get(_KEY) != _told(file.name):
         raise pa.ArrowInvalid(f"{file.name}: was written as another file")
 
 

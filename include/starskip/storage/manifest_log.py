@@ -18,6 +18,8 @@ from starskip.storage.manifest import Manifest, Part, manifest_bytes, manifest_f
 from starskip.storage.storage import PutVerdict, Storage, StoredObject
 
 _MANIFEST_NAME = re.compile(r"(\d{20})\.json")
+MAX_ATTEMPTS = 100
+"""Attempts to commit before other writers have come first too often."""
 _LATEST_ATTEMPTS = 10
 
 
@@ -102,19 +104,18 @@ class ManifestLog:
         commit_id: str,
         created_at: datetime,
         created_by: str,
-        max_attempts: int = 100,
     ) -> Manifest:
         """Publish ``change`` of the newest parts as the next version and return its manifest.
 
         ``change`` maps the parts there are to the parts there shall be; when another writer came
         first it is applied again, to the newer parts. ``commit_id`` must be this commit's alone:
         by it a manifest whose put was answered with an error is known as our own.
-        Raises ``CommitConflict`` when others came first ``max_attempts`` times, and
+        Raises ``CommitConflict`` when others came first MAX_ATTEMPTS times, and
         ``StorageError`` when the store failed. After either the parts are as they were before or
         as ``change`` left them, and the same step can simply be run again.
         """
         attempted, failure = 0, None
-        for _ in range(max_attempts):
+        for _ in range(MAX_ATTEMPTS):
             last, newest = self._newest()
             # Asked after the listing: a put whose answer was lost may land late, but only on the version
             # it was sent for. Either that version is taken by now, and shows whose it is, or it is the
@@ -142,7 +143,7 @@ class ManifestLog:
         if own is not None:
             return own
         raise failure or CommitConflict(
-            f"{self.key}: other writers came first {max_attempts} times; run this step again"
+            f"{self.key}: other writers came first {MAX_ATTEMPTS} times; run this step again"
         )
 
     @property

@@ -45,19 +45,18 @@ class StagedWrite:
         table: str,
         rows: pa.Table | Iterable[pa.RecordBatch],
         *,
-        bytes_per_file: int = BYTES_PER_FILE,
         encode: Encode = checked_parquet,
     ) -> tuple[DataFile, ...]:
         """Write the rows of one table as Parquet and return the files, none if there are no rows.
 
-        ``rows`` is a table or a stream of batches, of which about ``bytes_per_file`` are held at a time;
+        ``rows`` is a table or a stream of batches, of which about BYTES_PER_FILE are held at a time;
         ``encode`` makes the bytes of a file of them and its name.
         Raises ``StorageError`` naming artefact and column if they do not fit the artefact's schema.
         """
         if isinstance(rows, pa.Table):
             self._fitted(rows.slice(0, 0), table)  # a table without rows has columns all the same
             rows = rows.to_batches(max_chunksize=_ROWS_PER_BATCH)
-        return tuple(self._write_parquet(table, chunk, encode) for chunk in _chunks(rows, bytes_per_file))
+        return tuple(self._write_parquet(table, chunk, encode) for chunk in _chunks(rows, BYTES_PER_FILE))
 
     def write_file(self, table: str, file_name: str, content: bytes) -> DataFile:
         """Write one file that is not a table, such as a report page, and return it.

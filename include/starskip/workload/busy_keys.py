@@ -29,14 +29,14 @@ _BUSY = pa.schema(
 )
 
 
-def busy_keys(queries: Rows, max_shapes: int, *, max_keys: int = MAX_KEYS) -> dict[str, BusyKeys]:
+def busy_keys(queries: Rows, max_shapes: int) -> dict[str, BusyKeys]:
     """Return the keys to be parsed of each table of ``queries`` (schema QUERIES) that has too many of them.
 
     Reads the queries once; those of tables with more keys than can be held once more, and so on.
     """
     most = _KEYS_PER_SHAPE * max_shapes
     # Of twice the keys that are kept one more bit can be distinguished at the next reading.
-    held = max(max_keys, 2 * most)
+    held = max(MAX_KEYS, 2 * most)
     found = _busiest(queries, most, held, {})
     while coarse := {table: keys for table, keys in found.items() if not keys.is_exact}:
         found |= _busiest(queries, most, held, coarse)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from seed_example import CONFIG, ROWS
+from starskip.indexes.star_tree import tree_artefact
 
 HEADER, *LINES = ROWS.splitlines(keepends=True)
 
@@ -44,6 +45,25 @@ def test_a_new_file_is_added(star_tree: Any, table: Path) -> None:
     assert result.exit_code == 0
     assert result.stdout.startswith("tree 1: 7 rows -> 27 documents\nrefreshed (3.csv new): ")
     require_as_built_anew(star_tree, table)
+    assert "unchanged" in star_tree.refresh().stdout
+
+
+def test_a_tree_of_an_older_form_is_refused_in_one_line_and_can_be_built_again(
+    star_tree: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = star_tree.write("seed/1.csv", ROWS).parent
+    with monkeypatch.context() as before:
+        before.setattr(tree_artefact, "FORMAT_VERSION", 1)
+        star_tree.built(source, CONFIG)
+    for asked in (
+        star_tree.refresh(),
+        star_tree.call("star-tree", "documents", star_tree.tree),
+        star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT COUNT(*) FROM seed"),
+    ):
+        assert (asked.exit_code, asked.stdout) == (3, "")
+        (line,) = asked.stderr.splitlines()
+        assert "build it again" in line or "build them again" in line
+    star_tree.built(source, CONFIG)
     assert "unchanged" in star_tree.refresh().stdout
 
 

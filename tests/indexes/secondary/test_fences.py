@@ -114,22 +114,6 @@ def test_wide_ranges_of_keys_with_many_entries_are_counted_unread(folder: Path, 
     assert abs(counted - truth) <= 0.05 * truth
 
 
-def test_a_block_of_an_older_run_without_fences_is_read(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build_run, "LONG_LIST_ENTRIES", 24)
-    monkeypatch.setattr(run_files, "fences_of", lambda *_: {})
-    create_indexes(str(folder), ["btree:k"])
-    state = open_table(str(folder)).opened.now()
-    path = state.condition(WHERE[1])[1].paths[0]
-    with counted_bytes() as read:
-        counted = PostingReader(state.segments).count(path)
-    assert read.bytes > 0
-    assert (
-        counted == open_table(str(folder)).answer("k >= 250 AND k < 1900", is_count=True, path=["scan"]).count
-    )
-
-
 @pytest.mark.parametrize("name", FENCES)
 def test_a_check_finds_fences_that_are_not_those_of_their_block(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -24,6 +24,7 @@ from starskip.indexes.secondary.build_run import build_run
 from starskip.indexes.secondary.entries import addresses_of
 from starskip.indexes.secondary.lifecycle import (
     create_indexes,
+    describe_indexes,
     existing_indexes,
     optimize_indexes,
     refresh_indexes,
@@ -32,6 +33,7 @@ from starskip.indexes.secondary.run_files import paired
 from starskip.indexes.secondary.run_reader import RunReader
 from starskip.indexes.secondary.secondary_index import secondary_index
 from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.indexes.skipping.metadata import table_source
 from starskip.lake import parquet_footers, parquet_pages
 
 pytestmark = pytest.mark.slow
@@ -80,31 +82,33 @@ def test_blocks_have_even_bytes_whatever_their_rows_have(tmp_path: Path) -> None
         assert run.row_groups == run.bounds.num_rows
 
 
-def test_null_is_a_block_of_its_own_and_older_runs_have_it_in_the_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_null_is_a_block_of_its_own(tmp_path: Path) -> None:
     keys: list[Any] = [None if each % 5 == 0 else each % 1_000 for each in range(20_000)]
     index = secondary_index("btree:n")
     run = build_run(index, [pa.array(keys)], addresses_of(0, np.arange(len(keys))), stop_share=0.3)
-    starts = run_files.block_starts(index, run)
-    assert starts[-1] == run.num_rows - 1
-    counts = {}
-    sound = run_files._encoded
-
-    def of_older_versions(rows: pa.Table, starts: Any, name: str) -> bytes:
-        return sound(rows, starts[:-1] if "key" in rows.column_names else starts, name)
-
-    for name, encoded in (("new", sound), ("old", of_older_versions)):
-        monkeypatch.setattr(run_files, "_encoded", encoded)
-        put(tmp_path / name / "a.parquet", pa.table({"n": pa.array(keys, pa.int64())}))
-        create_indexes(str(tmp_path / name), ["btree:n"], clock=CLOCK)
-        (reader,) = runs_of(tmp_path / name, "btree:n")
-        counts[name] = reader.row_groups, reader.entries
-    assert counts["old"] == (counts["new"][0] - 1, counts["new"][1])
+    assert run_files.block_starts(index, run)[-1] == run.num_rows - 1
+    put(tmp_path / "a.parquet", pa.table({"n": pa.array(keys, pa.int64())}))
+    create_indexes(str(tmp_path), ["btree:n"], clock=CLOCK)
+    (reader,) = runs_of(tmp_path, "btree:n")
+    assert reader.row_groups == reader.bounds.num_rows == reader.keyed_blocks + 1
     for where, expected in (("n IS NULL", 4_000), ("n >= 999", 20), ("n < 7", 100)):
-        for name in counts:
-            answer = open_table(str(tmp_path / name)).answer(where, is_count=True, path=["btree:n"])
-            assert answer.count == expected, (name, where)
+        assert open_table(str(tmp_path)).answer(where, is_count=True, path=["btree:n"]).count == expected
+
+
+def test_an_index_that_was_collected_in_an_older_way_is_not_read_until_it_is_refreshed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    put(tmp_path / "a.parquet", pa.table({"n": list(range(2_000))}))
+    with monkeypatch.context() as before:
+        before.setattr(table_source, "_COLLECTED_AS", 1)
+        before.setattr(run_files, "fences_of", lambda *_: {})
+        create_indexes(str(tmp_path), ["btree:n"], clock=CLOCK)
+    assert describe_indexes(str(tmp_path))["outdated"] is not None
+    assert open_table(str(tmp_path)).answer("n < 7", is_count=True).count == 7
+    assert "collected by an earlier version of Starskip" in caplog.text and "refresh them" in caplog.text
+    refresh_indexes(str(tmp_path), clock=CLOCK)
+    assert describe_indexes(str(tmp_path))["outdated"] is None
+    assert open_table(str(tmp_path)).answer("n < 7", is_count=True, path=["btree:n"]).count == 7
 
 
 def test_columns_are_compressed_where_that_saves_bytes(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_slices_of_a_column():
 
 
 def test_the_seeds_example_of_a_threshold():
-    assert int(hybrid_threshold(64e6, 512, 0.01, 0.01)) == 10_088
+    assert int(hybrid_threshold(64e6, 512)) == 10_088
 
 
 def test_values_smaller_than_a_filters_share_are_always_listed():

@@ -14,6 +14,7 @@ import sqlglot
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.errors import UnsupportedQuery
+from starskip.indexes.star_tree import scalar_expressions
 from starskip.indexes.star_tree.query.scalar_functions import known_functions
 from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
 from starskip.indexes.star_tree.scalar_expressions import ScalarExpressions
@@ -187,8 +188,11 @@ def test_constants() -> None:
     assert not expressions.is_true(expression("NULL"))
 
 
-def test_the_same_question_is_computed_once_until_the_room_is_used_up() -> None:
-    expressions = ScalarExpressions(DATABASE, cached_bytes=3 * (len(NUMBERS) + 1))
+def test_the_same_question_is_computed_once_until_the_room_is_used_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(scalar_expressions, "CACHED_BYTES", 3 * (len(NUMBERS) + 1))
+    expressions = ScalarExpressions(DATABASE)
     masks = [expressions.mask("k", "c", NUMBERS, expression(f"c = {n}")) for n in (0, 1, 2)]
     assert expressions.mask("k", "c", NUMBERS, expression("c = 0")) is masks[0]
     expressions.mask("k", "c", NUMBERS, expression("c = 500"))  # the room of the oldest, c = 1

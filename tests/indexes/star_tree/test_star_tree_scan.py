@@ -228,6 +228,7 @@ def test_what_is_kept_is_bounded(
 ) -> None:
     monkeypatch.setattr(document_files, "DOCUMENTS_PER_ROW_GROUP", 50)
     tree = trees.build_of(ROWS, trees.config("a b c", "SUM__m COUNT__*")).trees[0]
+    monkeypatch.setattr(document_reader, "CACHE_BYTES", 2_000)
     kept = document_reader.DocumentReader(
         tree._storage,
         tree.schema,
@@ -237,7 +238,6 @@ def test_what_is_kept_is_bounded(
                 tree.documents._files, np.diff(tree.documents._ends, prepend=0).tolist(), strict=True
             )
         ],
-        cache_bytes=2_000,
     )
     numbers = np.arange(tree.documents_total)
     expected = tree.documents.measure(numbers, M).results()

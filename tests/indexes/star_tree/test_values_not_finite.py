@@ -9,8 +9,6 @@ import base64
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,9 +21,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from law_cases import law_cases
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
 from starskip.indexes.star_tree.build.source_table import SourceTable, source_table
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.document_rows import document_rows
 from starskip.indexes.star_tree.measure import MeasureKind
 from starskip.indexes.star_tree.measures.sketch_answers import error_bound, percentiles
@@ -33,10 +29,8 @@ from starskip.indexes.star_tree.measures.sketches import SketchedRows
 from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
 from starskip.indexes.star_tree.serving import answer_from_files as from_files_module
 from starskip.indexes.star_tree.serving.answer_from_files import answer_from_files
-from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree, answer_sql
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT
-from starskip.storage.artefact_store import CURRENT, ArtefactStore
+from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
+from starskip.indexes.star_tree.serving.tree_set import TreeSet
 
 CASES = law_cases("STARSKIP_STAR_TREE_CASES", 40)
 PAIRS = [
@@ -222,29 +216,3 @@ def test_documents_print_a_sketch_that_any_program_reads(trees: Any) -> None:
             sketch, bar, rest = text.partition("|")
             assert bar + rest == apart
             assert not kind.deserialize(base64.b64decode(sketch)).is_empty()
-
-
-def test_trees_built_when_nan_was_left_out_answer_no_percentile_until_they_are_refreshed(
-    trees: Any, disk_store: ArtefactStore, tmp_path: Path
-) -> None:
-    rows = {"a": ["p", "q"] * 3, "x": [1.0, 2.0, math.nan, 3.0, 4.0, math.nan], "n": list(range(6))}
-    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
-    config = trees.config("a", "PERCENTILEEST__x PERCENTILEEST__n MAX__x")
-    order = TreeOrder("t", str(tmp_path / "rows.parquet"), (config,), {})
-
-    def publish() -> Any:
-        now = datetime.now(UTC)
-        return publish_trees(trees.run_tasks, disk_store, order, now=now, created_by="test")
-
-    part = publish().part
-    older = replace(part, properties={k: v for k, v in part.properties.items() if k != "counts_nan"})
-    disk_store.publish(ARTEFACT, CURRENT, {"t": older}, replace="all", **trees.CREATED)
-    query = "SELECT PERCENTILEEST({}, 50) FROM t"
-    told = answer_from_tree(open_trees(disk_store), query.format("x"))
-    assert isinstance(told, str) and "leaves NaN out in it, until it is refreshed" in told
-    assert answer_sql(open_trees(disk_store), query.format("x")).table.column(0).to_pylist() == [3.0]
-    for fine in (query.format("n"), "SELECT MAX(x) FROM t"):
-        assert not isinstance(answer_from_tree(open_trees(disk_store), fine), str)
-    assert publish().reason == "it was built when percentiles left NaN out"
-    found = answer_from_tree(open_trees(disk_store), query.format("x"))
-    assert not isinstance(found, str) and found.table.column(0).to_pylist() == [3.0]

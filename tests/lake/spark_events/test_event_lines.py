@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 import zstandard
+from starskip.lake.spark_events import event_lines as of_events
 from starskip.lake.spark_events.event_lines import event_lines
 
 TEXT = b"".join(b'{"Event":"E%d","padding":"%s"}\n' % (n, b"abc" * (n % 50)) for n in range(5_000))
@@ -70,9 +71,12 @@ def test_any_byte_may_be_wrong(tmp_path: Path, kind: str) -> None:
         assert sum(len(line.text) for line in event_lines(str(file))) < 10 * len(TEXT)
 
 
-def test_a_line_too_long_is_left_out_and_what_follows_is_read(tmp_path: Path) -> None:
+def test_a_line_too_long_is_left_out_and_what_follows_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(of_events, "MAX_LINE_BYTES", 1_000)
     (tmp_path / "log").write_bytes(b"a\n" + b"x" * 5_000 + b"\nb\n" + b"y" * 3_000)
-    lines = list(event_lines(str(tmp_path / "log"), max_line_bytes=1_000))
+    lines = list(event_lines(str(tmp_path / "log")))
     assert [(line.text[:1], line.flaw) for line in lines] == [
         (b"a", None),
         (b"x", "too_long"),

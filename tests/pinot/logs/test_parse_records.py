@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.pinot.logs import parse_records as of_records
 from starskip.pinot.logs.log_files import log_files, log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
@@ -30,9 +31,9 @@ def line(
     return head + TAIL + b"query=" + sql
 
 
-def parsed(*texts: bytes, **bounds: int) -> list[dict]:
+def parsed(*texts: bytes) -> list[dict]:
     records = [LogRecord(i, text.count(b"\n") + 1, text, None) for i, text in enumerate(texts)]
-    batches = list(parse_records(records, "broker.log", **bounds))
+    batches = list(parse_records(records, "broker.log"))
     assert all(batch.schema == LOG_RECORDS for batch in batches)
     return pa.Table.from_batches(batches, LOG_RECORDS).to_pylist()
 
@@ -188,7 +189,10 @@ def test_container_name_is_taken_from_continuation_lines():
 @given(rows=st.integers(1, 40), batch_rows=st.integers(1, 10), batch_bytes=st.integers(1, 5000))
 def test_batches_are_bounded_and_hold_all_rows_in_order(rows, batch_rows, batch_bytes):
     records = [LogRecord(i, 1, line(sql=b"%d" % i), None) for i in range(rows)]
-    batches = list(parse_records(records, "f", batch_rows=batch_rows, batch_bytes=batch_bytes))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_records, "BATCH_ROWS", batch_rows)
+        patch.setattr(of_records, "BATCH_BYTES", batch_bytes)
+        batches = list(parse_records(records, "f"))
     assert all(0 < len(batch) <= batch_rows for batch in batches)
     assert all(len(batch) <= batch_bytes // len(line(sql=b"0")) + 1 for batch in batches)
     assert [text for batch in batches for text in batch["query_text"].to_pylist()] == [

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from starskip.pinot.logs import record_reader
 from starskip.pinot.logs.log_files import LogSplit, log_splits
-from starskip.pinot.logs.record_reader import LogRecord, read_records
+from starskip.pinot.logs.record_reader import BLOCK_BYTES, LogRecord, read_records
 from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_START
 
 TIME = b"2026/11/18 08:45:08.326 INFO [QueryLogger] [t] "
@@ -35,8 +36,14 @@ PIECES = [
 logs = st.lists(st.sampled_from(PIECES) | st.binary(max_size=5), max_size=30).map(b"".join)
 
 
-def whole(path: Path, **bounds: int) -> list[LogRecord]:
-    return list(read_records(LogSplit(str(path), 0, None, "none"), **bounds))
+def records(*splits: LogSplit, block_bytes: int = BLOCK_BYTES) -> list[LogRecord]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(record_reader, "BLOCK_BYTES", block_bytes)
+        return [record for split in splits for record in read_records(split)]
+
+
+def whole(path: Path, block_bytes: int = BLOCK_BYTES) -> list[LogRecord]:
+    return records(LogSplit(str(path), 0, None, "none"), block_bytes=block_bytes)
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +62,7 @@ def test_records_of_any_cutting_are_those_of_the_file(file, log, cuts, block_byt
     file.write_bytes(log)
     bounds = sorted({0, *(cut for cut in cuts if cut < len(log)), len(log)})
     splits = [LogSplit(str(file), a, b, "none") for a, b in pairwise(bounds)]
-    got = [record for split in splits for record in read_records(split, block_bytes=block_bytes)]
+    got = records(*splits, block_bytes=block_bytes)
     if not any(record.flaw for record in whole(file)):  # a binary file is never cut
         assert got == whole(file)
 
@@ -114,10 +121,11 @@ def test_empty_file_has_no_records(file):
     assert [list(read_records(split)) for split in log_splits([str(file)], 10)] == [[]]
 
 
-def test_record_past_the_bound_is_cut_and_its_rest_not_glued_to_the_next(file):
+def test_record_past_the_bound_is_cut_and_its_rest_not_glued_to_the_next(file, monkeypatch):
+    monkeypatch.setattr(record_reader, "MAX_RECORD_BYTES", 4000)
     long_record = TIME + b"q" * 5000 + b"\n" + b"more\n" * 2000
     file.write_bytes(TIME + b"a\n" + long_record + TIME + b"z\n")
-    first, cut, last = whole(file, block_bytes=700, max_record_bytes=4000)
+    first, cut, last = whole(file, block_bytes=700)
     assert (cut.flaw, cut.lines, cut.position) == ("too_long", 2001, len(TIME) + 2)
     assert long_record.startswith(cut.text)
     assert len(cut.text) <= 8192
@@ -139,7 +147,7 @@ def test_huge_file_without_records_is_read_in_bounded_memory(file):
 
 def test_split_in_the_middle_of_a_record_owns_nothing(file):
     file.write_bytes(TIME + b"x" * 3000 + b"\n" + TIME + b"y")
-    assert list(read_records(LogSplit(str(file), 1000, 2000, "none"), block_bytes=100)) == []
+    assert records(LogSplit(str(file), 1000, 2000, "none"), block_bytes=100) == []
 
 
 def test_truncated_gzip_keeps_the_records_before_and_names_the_cut_one(file):

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.pinot.logs import parse_records as of_records
 from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
@@ -94,7 +95,9 @@ def test_a_log_without_dropped_lines_is_passed_on_untouched(simulated_broker, tm
     lines = "".join(simulated_broker.Broker().run(queries))
     (tmp_path / "a.log").write_text(lines)
     records = [LogRecord(0, 1, line.encode(), None) for line in lines.splitlines()]
-    batches = list(parse_records(records, "a.log", batch_rows=50))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_records, "BATCH_ROWS", 50)
+        batches = list(parse_records(records, "a.log"))
     assert all(out is given for out, given in zip(with_sampling_weights(batches), batches, strict=True))
     assert {row["weight"] for row in rows_of(tmp_path / "a.log")} == {1.0}
 
@@ -120,7 +123,9 @@ def parsed_schema() -> pa.Schema:
 def weights(*lines: str, batch_rows: int = 8_192) -> dict[int, float]:
     """Request id -> weight."""
     records = [LogRecord(number, 1, text.encode(), None) for number, text in enumerate(lines)]
-    batches = with_sampling_weights(parse_records(records, "broker.log", batch_rows=batch_rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of_records, "BATCH_ROWS", batch_rows)
+        batches = list(with_sampling_weights(parse_records(records, "broker.log")))
     rows = [row for batch in batches for row in batch.to_pylist()]
     return {row["request_id"]: row["weight"] for row in rows if row["kind"] == "query"}
 

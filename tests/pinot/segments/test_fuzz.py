@@ -10,7 +10,9 @@ import pytest
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
-from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
+from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_reader import segment_facts
+from starskip.pinot.segments.window_reader import read_window
 
 pytestmark = pytest.mark.slow
 
@@ -31,14 +33,13 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
 
 def read_all(file: SegmentFile) -> None:
     try:
-        facts = read_segment_facts(file, limits=LIMITS)
+        layout = read_segment_layout(file, LIMITS, whole=True)
     except DamagedSegment:
         return
-    names = [column.name for column in facts.columns]
+    names = [column.name for column in segment_facts(file, layout).columns]
     try:
-        window = read_row_window(
-            file, names, max_rows=200, first_row=150, max_column_bytes=1 << 20, limits=LIMITS
-        )
+        rows = range(layout.metadata.rows)[150:350]
+        window = read_window(file, layout, names, rows, 1 << 20, LIMITS)
     except DamagedSegment:
         return
     assert set(window.columns) | set(window.unreadable) == set(names)

@@ -8,6 +8,7 @@ import pytest
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
+from starskip.pinot.segments.segment_layout import read_segment_layout
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 
 Make = Callable[..., SegmentFile]
@@ -49,10 +50,10 @@ def test_a_segment_made_by_hand(members: dict[str, bytes], make_segment: Make) -
     file = make_segment(members)
     facts = read_segment_facts(file)
     assert (facts.table, facts.segment, facts.rows, facts.columns[0].entries) == ("t", "s_0", 4, 4)
-    window = read_row_window(file, ["c"], max_rows=3, first_row=1)
+    window = read_row_window(file, ["c"], max_rows=3)
     dictionary = window.columns["c"].dictionary
     assert dictionary is not None
-    assert dictionary.take(window.columns["c"].codes).to_pylist() == [5, 6, 5]
+    assert dictionary.take(window.columns["c"].codes).to_pylist() == [6, 5, 6]
 
 
 def test_no_metadata(make_segment: Make) -> None:
@@ -110,7 +111,7 @@ def test_metadata_that_cannot_be_used(metadata: str, problem: str, make_segment:
 def test_metadata_over_its_limit(make_segment: Make) -> None:
     file = make_segment(v1())
     with pytest.raises(DamagedSegment) as caught:
-        read_segment_facts(file, limits=TarLimits(metadata_bytes=100))
+        read_segment_layout(file, TarLimits(metadata_bytes=100), whole=True)
     assert caught.value.reason == "too_large"
     assert caught.value.detail.startswith("metadata.properties has ")
 

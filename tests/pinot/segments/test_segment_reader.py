@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +14,7 @@ from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import read_segment_layout
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts, segment_facts
+from starskip.pinot.segments.window_reader import read_window
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
 
@@ -77,6 +78,14 @@ def test_every_column_of_a_whole_segment_equals_its_source(
         assert decoded(window.columns[column]) == expected(rows, column), column
 
 
+def window_of(
+    file: SegmentFile, columns: Iterable[str], first_row: int, rows: int, max_column_bytes: int = 1 << 20
+) -> RowWindow:
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    some = range(layout.metadata.rows)[first_row : first_row + rows]
+    return read_window(file, layout, tuple(columns), some, max_column_bytes, TarLimits())
+
+
 @pytest.mark.parametrize("segment", TINY)
 @pytest.mark.parametrize(
     ("first_row", "max_rows"), [(0, 1), (1, 8), (63, 130), (333, 100), (499, 9), (500, 3)]
@@ -85,7 +94,7 @@ def test_a_window_equals_the_same_rows_of_its_source(
     segment: str, first_row: int, max_rows: int, segment_files: Files, source_rows: Rows
 ) -> None:
     rows = source_rows("tiny")
-    window = read_row_window(segment_files[segment], rows[0], max_rows=max_rows, first_row=first_row)
+    window = window_of(segment_files[segment], rows[0], first_row, max_rows)
     part = rows[first_row : first_row + max_rows]
     assert window.unreadable == {}
     assert (window.first_row, window.rows) == (first_row, len(part))
@@ -189,9 +198,7 @@ def test_facts_of_single_and_multi_value_raw_and_sorted_columns(segment_files: F
 
 
 def test_unknown_columns_and_columns_over_the_budget_are_named(segment_files: Files) -> None:
-    window = read_row_window(
-        segment_files["tiny_indexed"], ["nope", "id", "raw_str"], max_rows=500, max_column_bytes=3000
-    )
+    window = window_of(segment_files["tiny_indexed"], ["nope", "id", "raw_str"], 0, 500, 3000)
     assert window.unreadable == {
         "nope": "the segment has no such column",
         "id": "its window needs more than 3000 bytes",
@@ -208,6 +215,6 @@ def test_facts_alone_can_stop_at_the_metadata(segment_files: Files) -> None:
 
 def test_same_window_whatever_the_order_of_the_columns(segment_files: Files, source_rows: Rows) -> None:
     names = list(source_rows("tiny")[0])
-    one: RowWindow = read_row_window(segment_files["tiny_indexed"], names, max_rows=77, first_row=5)
-    two = read_row_window(segment_files["tiny_indexed"], reversed(names), max_rows=77, first_row=5)
+    one = window_of(segment_files["tiny_indexed"], names, 5, 77)
+    two = window_of(segment_files["tiny_indexed"], reversed(names), 5, 77)
     assert all((one.columns[name].codes == two.columns[name].codes).all() for name in names)

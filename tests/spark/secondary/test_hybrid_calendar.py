@@ -22,12 +22,11 @@ from lake_formats import new_table
 from law_cases import law_cases
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
-from starskip.errors import SourceError, StaleTree
+from starskip.errors import SourceError
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.indexes.secondary import open_table
 from starskip.indexes.secondary.lifecycle import create_indexes
-from starskip.indexes.star_tree import tree_artefact
 from starskip.indexes.star_tree.build.publish_trees import publish_trees
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
 from starskip.indexes.star_tree.serving.answer_sql import answer_sql
@@ -361,30 +360,3 @@ def test_spark_loses_no_row_where_a_session_says_the_calendar(
         finally:
             skipping.disable(spark)
     assert left_out
-
-
-def test_a_star_tree_that_was_built_of_other_days_is_stale(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, store = str(tmp_path / "t"), ArtefactStore(storage_for(str(tmp_path / "trees")))
-    with settings_of(spark, {"spark.sql.session.timeZone": "UTC", **WRITES_LEGACY}):
-        of_days(spark, OLD).write.parquet(path)
-    sql = "SELECT SUM(one) AS n FROM t WHERE d = '1498-09-23'"
-    properties = tree_artefact.TableTrees.to_properties
-    with monkeypatch.context() as former:
-        former.setattr(hybrid_calendar, "days_of_today", lambda days: days)
-        former.setattr(
-            tree_artefact.TableTrees,
-            "to_properties",
-            lambda self: {k: v for k, v in properties(self).items() if k != "reads_hybrid"},
-        )
-        publish(path, store, ["d"])
-    with pytest.raises(
-        StaleTree, match="the star-tree was built when dates of old files were read otherwise"
-    ):
-        answer_sql(open_trees(store), sql, "spark")
-    assert (
-        publish(path, store, ["d"]).reason
-        == "it was built when old dates were read otherwise than Spark reads them"
-    )
-    assert answer_sql(open_trees(store), sql, "spark").table["n"].to_pylist() == [1]

@@ -43,8 +43,3 @@ def test_the_format_is_named_as_on_the_command_line(spark: SparkSession, tmp_pat
     table = lines_of(tmp_path / "t", {f"f{at}.json": f'{{"a": {at}}}' for at in range(3)})
     assert skipping.create(spark, table, ["minmax:a"], format="json").files == 3
     assert skipping.refresh(spark, table, format="json").files == 3
-    with pytest.warns(DeprecationWarning, match="format now") as told:
-        assert skipping.create(spark, table, ["nulls:a"], file_format="json").files == 3
-    assert told[0].filename == __file__
-    with pytest.warns(DeprecationWarning, match="format now"):
-        skipping.refresh(spark, table, file_format="json")

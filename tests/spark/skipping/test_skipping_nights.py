@@ -260,7 +260,7 @@ def test_tables_that_cannot_have_any_are_told_why(nights: SkippingNights) -> Non
     nights.build(night)
     assert nights.rows("skipping_builds", night, "airline") == []
     for changes, note in [
-        ({"event_log_paths": []}, "no Spark event logs are configured (spark_event_logs)"),
+        ({"event_log_paths": []}, "no Spark event logs are configured (sources.spark_event_logs)"),
         (
             {"settings": settings_with(ROOMY, index_kinds="inverted")},
             "skipping indexes are not among index_kinds",

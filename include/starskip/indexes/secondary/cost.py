@@ -198,10 +198,6 @@ class Cost:
             found += rows * (sum(row_bytes.values()) / _MIB * settings.column_mib_ms + row_ns / 1e6)
         return found
 
-    def fetch_random(self, rows: float, filtered: Sequence[Expression] = (), share: float = 1.0) -> float:
-        """Return the time to fetch so many rows at random places."""
-        return self.fetch(self.layout.units_of_random(rows), rows, filtered, share)
-
     def scan(self, share: float = 1.0) -> float:
         """Return the time to scan all rows, of which a share satisfies the predicates."""
         return self._read_rows(self.layout.units, self.layout.rows, self.predicates, share)

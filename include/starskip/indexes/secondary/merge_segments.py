@@ -126,11 +126,8 @@ class _Stream:
     @cached_property
     def _blocks(self) -> range:
         blocks = self.reader.overlapping(self.within)[0]
-        if self.within.high is not None or not self.reader.has_null:
-            return blocks
-        last = self.reader.row_groups
-        # In runs of older versions null is in the last row group of the keys.
-        return range(min(blocks.start, last - 1), last)
+        # The block of null comes after all others.
+        return blocks if self.within.high is not None else range(blocks.start, self.reader.row_groups)
 
     @property
     def has_more(self) -> bool:

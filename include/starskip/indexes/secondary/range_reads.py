@@ -86,8 +86,8 @@ def _told_entries(run: RunReader, block: int, wanted: KeyRange) -> tuple[int, in
 
 
 def fences_in(run: RunReader, block: int) -> Fences | None:
-    """Return the fences of a block; None where it has none, or was written without."""
-    if KEYS not in run.bounds.column_names or not run.bounds[KEYS][block].is_valid:
+    """Return the fences of a block; None where most of its keys have one entry."""
+    if not run.bounds[KEYS][block].is_valid:
         return None
     keys, rows, before = (run.bounds[name][block].values for name in FENCES)
     ends = run.stored_rows(block), int(run.entries_of_each_block[block])

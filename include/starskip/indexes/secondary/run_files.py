@@ -3,8 +3,7 @@
 A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries,
 the ends of their addresses, a bitmap, and fences where keys have several entries. A lookup reads the bounds,
 then only the blocks at the ends of a range; of a block within the range its bitmap is enough. A b-tree's null
-key is the last block, without bounds. Runs of older versions have blocks of equal rows, null in the last row
-group of the keys, and no fences: readers take both.
+key is the last block, without bounds.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ from starskip.storage.storage import Storage
 BLOCKS = ColumnCache(1 << 30)
 """What this process has read of indexes."""
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-_LISTS = ("entries", "address", "postings")
 _OF_ANY_TYPE = ("_opened", "_opened_blocks", "bounds")
 _ANY = np.iinfo(np.int64).max
 Mask = npt.NDArray[np.bool_]
@@ -122,11 +121,6 @@ class RunReader:
         """The number of blocks with keys; a further one is of null."""
         return int(self.bounds.num_rows - self.bounds.column(0).null_count)
 
-    @property
-    def has_null(self) -> bool:
-        """Return whether null is a key of the run."""
-        return bool(self.keyed_blocks < self.bounds.num_rows)
-
     @cached_property
     def _lows(self) -> Keys:
         return self.keys_of(joined(self.bounds, "low").slice(0, self.keyed_blocks))
@@ -157,10 +151,7 @@ class RunReader:
 
     @cached_property
     def reach(self) -> tuple[Addresses, Addresses]:
-        """The least and the greatest address of each block; all addresses where it was written without."""
-        if FIRST not in self.bounds.column_names:
-            blocks = self.bounds.num_rows
-            return np.zeros(blocks, np.uint64), np.full(blocks, _ANY, np.uint64)
+        """The least and the greatest address of each block; of n-grams all addresses."""
         first, last = self.bounds[FIRST].fill_null(0), self.bounds[LAST].fill_null(_ANY)
         return first.to_numpy().astype(np.uint64), last.to_numpy().astype(np.uint64)
 
@@ -172,7 +163,7 @@ class RunReader:
 
     @property
     def row_groups(self) -> int:
-        """The number of pieces that ``block`` reads; the row of null may lie in the last one."""
+        """The number of pieces that ``block`` reads, the row of null among them."""
         return int(self._opened.metadata.num_row_groups)
 
     def block(self, number: int) -> pa.Table:
@@ -310,8 +301,6 @@ class RunReader:
     def _keyed_block(self, number: int) -> KeyedBlock:
         def load() -> KeyedBlock:
             rows = self.block(number)
-            # The row of null, which comes last, may lie in the same row group.
-            rows = rows.slice(0, rows.num_rows - rows.column(0).null_count)
             return keyed_block(self.keys_of(joined(rows, "key")), rows)
 
         key = (self.storage.place, self.rows.name, number, str(self.key_type))

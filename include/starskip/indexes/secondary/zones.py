@@ -17,8 +17,6 @@ from starskip.indexes.secondary.key_ranges import KeyRanges
 from starskip.indexes.skipping.metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, at_most, below, order_keys, ranked, valid_mask
 
-ZONES = "zones.parquet"
-
 
 def zone_rows(file: int, first_row: int, values: pa.Array) -> pa.Table:
     """Return the zone of one row group."""

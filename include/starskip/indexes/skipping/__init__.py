@@ -2,7 +2,3 @@
 
 The papers are "Extensible Data Skipping" and the proposal of data skipping indexes for Hyperspace.
 """
-
-from starskip.indexes.skipping.former_modules import FormerModules
-
-FormerModules().install()

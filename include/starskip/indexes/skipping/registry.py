@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import logging
 import re
-import sys
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -14,7 +12,6 @@ from starskip.indexes.skipping.contrib.formatted import Formatted
 from starskip.indexes.skipping.contrib.geometry_box import GeometryBox
 from starskip.indexes.skipping.contrib.ip_networks import IpNetworks
 from starskip.indexes.skipping.contrib.metric_dist import MetricDist
-from starskip.indexes.skipping.former_modules import RENAMED, current_name
 from starskip.indexes.skipping.index_types.affixes import Prefix, Suffix
 from starskip.indexes.skipping.index_types.bloom_filter import BloomFilter
 from starskip.indexes.skipping.index_types.elements import Elements, MapValue
@@ -56,7 +53,6 @@ _PART = r"(?:`(?:[^`]|``)+`|[^\s.,:`]+)"
 _COLUMN = rf"{_PART}(?:\.{_PART})*"
 _SPECIFICATION = re.compile(rf"({_KIND.pattern}):({_COLUMN}(?:,{_COLUMN})*)((?::[^:]*)*)")
 
-log = logging.getLogger("starskip.skipping")
 Registered = TypeVar("Registered", bound=type[SkippingIndex])
 
 
@@ -107,17 +103,10 @@ def index_from_specification(specification: str) -> SkippingIndex:
 
 
 def load_modules(names: Iterable[str]) -> None:
-    """Import modules that register index types or map functions; raise ConfigError if an import fails.
-
-    A former name of a module of Starskip imports the module that it is now, with a warning.
-    """
+    """Import modules that register index types or map functions; raise ConfigError if an import fails."""
     for name in names:
         try:
-            present = current_name(name)
-            module = importlib.import_module(present)
-            if present != name:
-                log.warning(RENAMED, name, present)
-                sys.modules[name] = module
+            importlib.import_module(name)
         except ConfigError:
             raise
         except Exception as error:

@@ -13,7 +13,6 @@ class SkippingSettings(SettingsGroup):
 
     group = "skipping"
     heading = "Which skipping indexes are advised"
-    had_flat_names = True
 
     max_skipping_size_ratio: float = setting(
         0.05,

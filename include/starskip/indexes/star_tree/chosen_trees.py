@@ -57,13 +57,13 @@ def _read(
 
 
 def _chosen(document: Mapping[str, Any]) -> ChosenTree:
-    config = StarTreeConfig.from_document(document.get("config", document))
+    config = StarTreeConfig.from_document(document["config"])
     return ChosenTree(
         config,
-        estimated_documents=document.get("documents"),
-        estimated_bytes=document.get("size_bytes"),
-        saving_ratio=document.get("saving_ratio"),
-        shapes=dict(document.get("shapes", {})),
+        estimated_documents=document["documents"],
+        estimated_bytes=document["size_bytes"],
+        saving_ratio=document["saving_ratio"],
+        shapes=dict(document["shapes"]),
     )
 
 

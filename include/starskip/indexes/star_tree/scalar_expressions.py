@@ -36,10 +36,10 @@ class Grouping:
 class ScalarExpressions:
     """Dictionaries as tables in a database, made at first use, and the newest results; safe for threads."""
 
-    def __init__(self, database: SandboxedDuckDB, cached_bytes: int = CACHED_BYTES) -> None:
+    def __init__(self, database: SandboxedDuckDB) -> None:
         self._database = database
         self._tables: dict[Hashable, str] = {}
-        self._newest: NewestValues[Hashable, Mask | Grouping] = NewestValues(cached_bytes)
+        self._newest: NewestValues[Hashable, Mask | Grouping] = NewestValues(CACHED_BYTES)
         self._lock = Lock()
 
     def mask(self, key: Hashable, column: str, values: pa.Array, predicate: exp.Expr) -> Mask:

@@ -16,7 +16,6 @@ class StarTreeSettings(SettingsGroup):
 
     group = STAR_TREE_NAME
     heading = "Which star-trees are advised"
-    had_flat_names = True
 
     max_star_trees: int = setting(
         2,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from starskip.indexes.star_tree.build.tree_parts import TreeLayout
 from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 
 ARTEFACT = "star_trees"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,8 @@ class TableTrees:
 
     ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
     identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
-    given its name, to which alone the trees then answer. ``counts_nan``: whether sketches of quantiles count
-    NaN, as they do since they follow one rule with scans. ``asked_format`` and ``asked_version``: what
+    given its name, to which alone the trees then answer. ``asked_format`` and ``asked_version``: what
     ``lake.open_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
-    ``reads_hybrid``: whether days of files in the calendar of Spark 2 were read as Spark reads them.
     """
 
     source_path: str
@@ -64,23 +62,10 @@ class TableTrees:
     sources_file: str
     dictionaries: Mapping[str, str]
     trees: tuple[TreeRecord, ...]
-    is_named: bool = False
-    counts_nan: bool = True
-    asked_format: str | None = None
-    asked_version: int | None = None
-    column_ids: Mapping[str, str] = field(default_factory=dict)
-    reads_hybrid: bool = True
-
-    def lacks_nan(self, column: str) -> bool:
-        """Return whether sketches of that column's quantiles may have left out values that are there."""
-        return not self.counts_nan and pa.types.is_floating(self.schema.field(column).type)
-
-    @property
-    def may_have_other_days(self) -> bool:
-        """Return whether dates and times of old files may be others than Spark's."""
-        kinds = (each.type for each in self.schema)
-        has_times = any(pa.types.is_date(kind) or pa.types.is_timestamp(kind) for kind in kinds)
-        return has_times and self.file_format == "parquet" and not self.reads_hybrid
+    is_named: bool
+    asked_format: str | None
+    asked_version: int | None
+    column_ids: Mapping[str, str]
 
     def to_properties(self) -> dict[str, Any]:
         """Return the properties of the published part."""
@@ -94,11 +79,9 @@ class TableTrees:
             "dictionaries": dict(self.dictionaries),
             "trees": [tree.to_document() for tree in self.trees],
             "is_named": self.is_named,
-            "counts_nan": self.counts_nan,
             "asked_format": self.asked_format,
             "asked_version": self.asked_version,
             "column_ids": dict(self.column_ids),
-            "reads_hybrid": self.reads_hybrid,
         }
 
     @classmethod
@@ -114,10 +97,8 @@ class TableTrees:
             sources_file=properties["sources_file"],
             dictionaries=properties["dictionaries"],
             trees=tuple(TreeRecord.from_document(tree) for tree in properties["trees"]),
-            is_named=properties.get("is_named", False),
-            counts_nan=properties.get("counts_nan", False),
-            asked_format=properties.get("asked_format"),
-            asked_version=properties.get("asked_version"),
-            column_ids=properties.get("column_ids", {}),
-            reads_hybrid=properties.get("reads_hybrid", False),
+            is_named=properties["is_named"],
+            asked_format=properties["asked_format"],
+            asked_version=properties["asked_version"],
+            column_ids=properties["column_ids"],
         )

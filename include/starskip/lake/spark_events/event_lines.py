@@ -39,28 +39,28 @@ class EventLine(NamedTuple):
     is_ended: bool
 
 
-def event_lines(path: str, *, max_line_bytes: int = MAX_LINE_BYTES) -> Iterator[EventLine]:
+def event_lines(path: str) -> Iterator[EventLine]:
     """Yield the lines of a file that are not blank, counted from 1; where it breaks, one with a flaw."""
     number, parts, held = 1, [b""], 0
     try:
         for block in _blocks(path):
             *ended, rest = block.split(b"\n")
             for piece in ended:
-                yield from _line(number, parts, piece, held + len(piece), max_line_bytes)
+                yield from _line(number, parts, piece, held + len(piece))
                 number, parts, held = number + 1, [], 0
-            if held <= max_line_bytes:
+            if held <= MAX_LINE_BYTES:
                 parts.append(rest)
             held += len(rest)
     except DamagedFileError as damage:
         text = b"".join(parts)[:KEPT_BYTES] or str(damage).encode()
         yield EventLine(number, text, damage.reason, False)
         return
-    for line in _line(number, parts, b"", held, max_line_bytes):
+    for line in _line(number, parts, b"", held):
         yield line._replace(is_ended=False)
 
 
-def _line(number: int, parts: list[bytes], last: bytes, size: int, max_bytes: int) -> Iterator[EventLine]:
-    if size > max_bytes:
+def _line(number: int, parts: list[bytes], last: bytes, size: int) -> Iterator[EventLine]:
+    if size > MAX_LINE_BYTES:
         yield EventLine(number, b"".join([*parts, last[:KEPT_BYTES]])[:KEPT_BYTES], "too_long", True)
         return
     text = b"".join([*parts, last]).rstrip(b"\r")

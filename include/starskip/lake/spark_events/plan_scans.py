@@ -47,14 +47,13 @@ _TRANSPARENT = (
 class PlanScan:
     """One scan of a plan; ``metrics``: accumulators by the name of the metric.
 
-    ``location`` is the first of its ``locations`` paths. ``filters``: conjuncts as text, all of which its
-    rows must satisfy. ``read_schema``: a struct in Spark's words, empty for Iceberg. An Iceberg table of a
-    catalog has its name for a location.
+    ``location`` is the first of its paths. ``filters``: conjuncts as text, all of which its rows must
+    satisfy. ``read_schema``: a struct in Spark's words, empty for Iceberg. An Iceberg table of a catalog has
+    its name for a location.
     """
 
     file_format: str
     location: str
-    locations: int
     filters: tuple[str, ...]
     read_schema: str
     metrics: Mapping[str, int]
@@ -105,7 +104,6 @@ def _scan(node: Mapping[str, Any], above: _Above) -> PlanScan:
     return PlanScan(
         file_format=str(metadata.get("Format", "")).lower(),
         location=first,
-        locations=locations,
         filters=tuple(each if len(each) <= MAX_FILTER_CHARACTERS else "..." for each in texts),
         read_schema=str(metadata.get("ReadSchema", "")),
         metrics=_metrics(node),
@@ -117,7 +115,6 @@ def _iceberg_scan(node: Mapping[str, Any], table: str, above: _Above) -> PlanSca
     return PlanScan(
         file_format="iceberg",
         location=table,
-        locations=1,
         filters=tuple(each if len(each) <= MAX_FILTER_CHARACTERS else "..." for each in texts),
         read_schema="",
         metrics={_OF_ICEBERG.get(name, name): number for name, number in _metrics(node).items()},

@@ -30,7 +30,6 @@ def skipping_event(event: Mapping[str, Any], application: str) -> SqlExecution:
         raise ValueError(f"version {event['version']} is not read")
     return SqlExecution(
         application=application,
-        execution_id=_text(event, "query_id"),
         started_ms=_count(event, "started_ms", needed=True) or 0,
         duration_ms=_count(event, "duration_ms") or 0,
         error=_text(event, "error"),

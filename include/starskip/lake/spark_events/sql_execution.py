@@ -35,7 +35,6 @@ class SqlExecution:
     """
 
     application: str
-    execution_id: str
     started_ms: int
     duration_ms: int
     error: str

@@ -160,7 +160,6 @@ def _end(state: _Application, event: Mapping[str, Any]) -> SqlExecution | None:
     ]
     return SqlExecution(
         application=state.name,
-        execution_id=str(number),
         started_ms=opened.started_ms,
         duration_ms=min(max(ended_ms - opened.started_ms, 0), _INT64 - 1),
         error=str(event.get("errorMessage") or "")[:KEPT_BYTES],

@@ -73,10 +73,8 @@ def parse_records(
     log_time_zone: str = "UTC",
     *,
     event_day: date | None = None,
-    batch_rows: int = BATCH_ROWS,
-    batch_bytes: int = BATCH_BYTES,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield records as batches of LOG_RECORDS, in order, closed when they have ``batch_rows`` rows."""
+    """Yield records as batches of LOG_RECORDS, in order, closed when they have BATCH_ROWS rows."""
     readers = list(_EXACT)
     rows: list[Row] = []
     size_bytes = 0
@@ -87,7 +85,7 @@ def parse_records(
         else:
             rows.append(_row(record, readers))
         size_bytes += len(record.text)
-        if len(rows) >= batch_rows or size_bytes >= batch_bytes:
+        if len(rows) >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
             yield record_batch(rows, source_file, log_time_zone)
             rows, size_bytes = [], 0
     if rows:

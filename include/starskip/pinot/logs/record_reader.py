@@ -38,18 +38,16 @@ class LogRecord(NamedTuple):
     flaw: str | None
 
 
-def read_records(
-    split: LogSplit, *, block_bytes: int = BLOCK_BYTES, max_record_bytes: int = MAX_RECORD_BYTES
-) -> Iterator[LogRecord]:
+def read_records(split: LogSplit) -> Iterator[LogRecord]:
     """Yield the records that start in the split, in order.
 
     Memory is bounded by the block and the longest record. Where a file breaks, the record that is cut off
     there (or an empty one) carries the reason as its flaw; it counts one line if it has none.
     """
     first_byte = max(split.start - 1, 0)  # the byte before shows whether the split begins with a line
-    record = _OpenRecord(0, max_record_bytes) if split.start == 0 else None
+    record = _OpenRecord(0) if split.start == 0 else None
     base, tail, flaw = first_byte, b"", None
-    blocks = file_blocks(split, first_byte, block_bytes)
+    blocks = file_blocks(split, first_byte, BLOCK_BYTES)
     if split.start == 0:
         blocks = _text_blocks(blocks)
     at_end = False
@@ -71,7 +69,7 @@ def read_records(
                 yield record.closed_with(buffer[done:start])
             if split.end is not None and base + start >= split.end:
                 return
-            record = _OpenRecord(base + start, max_record_bytes)
+            record = _OpenRecord(base + start)
             done = start
         if record is None and split.end is not None and base + decided >= split.end:
             return
@@ -80,7 +78,7 @@ def read_records(
         tail = buffer[decided:]
         base += decided
     if flaw is not None:
-        record = record or _OpenRecord(split.start, max_record_bytes)
+        record = record or _OpenRecord(split.start)
         yield record.broken_by(flaw)
     elif record is not None and record.size_bytes:
         yield record.closed_with(b"")
@@ -105,11 +103,10 @@ def _text_blocks(blocks: Iterator[bytes]) -> Iterator[bytes]:
 class _OpenRecord:
     """A record whose end has not been seen: the one piece of state that grows, up to a bound."""
 
-    __slots__ = ("_lines", "_max_bytes", "_parts", "_position", "_unfinished_line", "size_bytes")
+    __slots__ = ("_lines", "_parts", "_position", "_unfinished_line", "size_bytes")
 
-    def __init__(self, position: int, max_bytes: int) -> None:
+    def __init__(self, position: int) -> None:
         self._position = position
-        self._max_bytes = max_bytes
         self._parts: list[bytes] = []
         self._lines = 0
         self._unfinished_line = False
@@ -120,7 +117,7 @@ class _OpenRecord:
             return
         self._lines += part.count(b"\n")
         self._unfinished_line = not part.endswith(b"\n")
-        if self.size_bytes <= self._max_bytes:
+        if self.size_bytes <= MAX_RECORD_BYTES:
             self._parts.append(part)
         self.size_bytes += len(part)
 
@@ -129,7 +126,7 @@ class _OpenRecord:
         text = b"".join(self._parts)
         if text.endswith(b"\n"):
             text = text[: -2 if text.endswith(b"\r\n") else -1]
-        if flaw is None and self.size_bytes > self._max_bytes:
+        if flaw is None and self.size_bytes > MAX_RECORD_BYTES:
             flaw = "too_long"
         if flaw is not None:
             text = text[:_KEPT_BYTES]

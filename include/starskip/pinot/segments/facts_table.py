@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_segment_facts
 from starskip.storage.files.file_identity import FileIdentity
@@ -16,16 +15,14 @@ from starskip.storage.schemas import DAMAGED_SEGMENTS, TABLE_FACTS
 from starskip.tables.segment_facts import SegmentFacts
 
 
-def collect_facts(
-    files: Iterable[SegmentFile], limits: TarLimits | None = None
-) -> Iterator[tuple[pa.Table, pa.Table]]:
+def collect_facts(files: Iterable[SegmentFile]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield, for each file, its TABLE_FACTS rows and its DAMAGED_SEGMENTS rows; one of the two is empty.
 
     The map of the stage: a damaged segment is named and the rest goes on.
     """
     for file in files:
         try:
-            facts = read_segment_facts(file, limits=limits)
+            facts = read_segment_facts(file)
         except DamagedSegment as error:
             yield TABLE_FACTS.empty_table(), damaged_segment_row(file, error)
         else:

@@ -15,12 +15,12 @@ from starskip.tables.segment_facts import SegmentFacts
 MAX_COLUMN_BYTES = 64 << 20
 
 
-def read_segment_facts(file: SegmentFile, *, limits: TarLimits | None = None) -> SegmentFacts:
+def read_segment_facts(file: SegmentFile) -> SegmentFacts:
     """Return the facts of the segment's metadata, with the index sizes found in it.
 
     Raises DamagedSegment. The tar is read to its end, so that damage anywhere is found.
     """
-    return segment_facts(file, read_segment_layout(file, limits or TarLimits(), whole=True))
+    return segment_facts(file, read_segment_layout(file, TarLimits(), whole=True))
 
 
 def segment_facts(file: SegmentFile, layout: SegmentLayout) -> SegmentFacts:
@@ -37,18 +37,15 @@ def read_row_window(
     columns: Iterable[str],
     *,
     max_rows: int,
-    first_row: int = 0,
-    max_column_bytes: int = MAX_COLUMN_BYTES,
-    limits: TarLimits | None = None,
     layout: SegmentLayout | None = None,
 ) -> RowWindow:
-    """Return rows ``first_row`` to ``first_row + max_rows`` (clipped to the segment) of ``columns``.
+    """Return the first ``max_rows`` rows of ``columns``, all rows if there are fewer.
 
-    A column that is missing, of an encoding not read, or needs more than ``max_column_bytes``
-    stands in ``unreadable`` with the reason. Raises DamagedSegment. The tar is decompressed up to
-    its metadata, if its ``layout`` was not read before, then once up to the last byte that a column needs.
+    A column that is missing, of an encoding not read, or needs more than MAX_COLUMN_BYTES stands in
+    ``unreadable`` with the reason. Raises DamagedSegment. The tar is decompressed up to its metadata, if its
+    ``layout`` was not read before, then once up to the last byte that a column needs.
     """
-    limits = limits or TarLimits()
+    limits = TarLimits()
     layout = layout or read_segment_layout(file, limits, whole=False)
-    rows = range(layout.metadata.rows)[max(first_row, 0) :][: max(max_rows, 0)]
-    return read_window(file, layout, tuple(dict.fromkeys(columns)), rows, max_column_bytes, limits)
+    rows = range(min(max_rows, layout.metadata.rows))
+    return read_window(file, layout, tuple(dict.fromkeys(columns)), rows, MAX_COLUMN_BYTES, limits)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from types import MappingProxyType
@@ -50,7 +49,6 @@ def create(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
     metadata_root: str | None = None,
-    file_format: str | None = None,
     keys: Mapping[str, KeySource] = MappingProxyType({}),
     encrypt: Mapping[str, str] = MappingProxyType({}),
     encrypt_listing: str | None = None,
@@ -59,16 +57,15 @@ def create(
 
     ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. ``format`` and
     ``options`` are those of ``spark.read`` for a path, by default what a table format has there, else
-    Parquet; ``file_format`` is the former name of ``format``. A deleted index is restored. ``encrypt``: names
-    of keys by specification; ``encrypt_listing``: that of file names and partition values; ``keys``: see
-    ``enable``. Raises ConfigError for an index that the table cannot have, SourceError for a table that
-    cannot be read, that is one of Hudi, or one of Delta or Iceberg that is asked for as plain files, and
-    StarskipError.
+    Parquet. A deleted index is restored. ``encrypt``: names of keys by specification; ``encrypt_listing``:
+    that of file names and partition values; ``keys``: see ``enable``. Raises ConfigError for an index that
+    the table cannot have, SourceError for a table that cannot be read, that is one of Hudi, or one of Delta
+    or Iceberg that is asked for as plain files, and StarskipError.
     """
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
     keyring = keyring_of(spark, keys)
-    relation = opened_table(spark, table, _named_format(format, file_format), options, metadata_root, keyring)
+    relation = opened_table(spark, table, format, options, metadata_root, keyring)
     keep_overwritten(spark)
     if isinstance(relation, LakeRelation):
         indexes, encrypt = named_in_metadata(relation, indexes, encrypt)
@@ -88,7 +85,6 @@ def refresh(
     format: str | None = None,
     options: Mapping[str, str] | None = None,
     metadata_root: str | None = None,
-    file_format: str | None = None,
     keys: Mapping[str, KeySource] = MappingProxyType({}),
 ) -> Refreshed:
     """Bring a table's metadata up to date, by reading new and changed files only.
@@ -99,14 +95,13 @@ def refresh(
     the table cannot have any more: delete it; otherwise as ``create``.
     """
     keep_overwritten(spark)
-    given = _named_format(format, file_format)
-    if isinstance(table, str) and given is None:
+    if isinstance(table, str) and format is None:
         folder = table_folder(table)
         known = existing_metadata(metadata_storage(location_of(spark, folder, metadata_root))).source
         if known.file_format not in TITLES:
-            given, options = known.file_format, known.options if options is None else options
+            format, options = known.file_format, known.options if options is None else options
     keyring = keyring_of(spark, keys)
-    relation = opened_table(spark, table, given, options, metadata_root, keyring)
+    relation = opened_table(spark, table, format, options, metadata_root, keyring)
     existing_metadata(metadata_storage(location_of(spark, relation.path, metadata_root)))
     encryption = Encryption(keyring)
     return refresh_relation(spark, relation, [], metadata_root, in_full=full, encryption=encryption)
@@ -202,13 +197,6 @@ def list_indexes(
 ) -> list[str]:
     """Return the specifications of the active indexes."""
     return list(existing_metadata(_storage(spark, table, metadata_root)).state.active)
-
-
-def _named_format(given: str | None, former: str | None) -> str | None:
-    if former is not None:
-        # Above this function, the public one and its guard.
-        warnings.warn("file_format is called format now", DeprecationWarning, stacklevel=4)
-    return former if given is None else given
 
 
 def _storage(spark: SparkSession, table: str | DataFrame, metadata_root: str | None) -> Storage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from starskip.indexes.skipping.choice import layout_notice as of_layouts
 from starskip.indexes.skipping.choice.layout_notice import (
     ColumnShare,
     LayoutNotice,
@@ -84,8 +85,8 @@ def boxes(rng: np.random.Generator, columns: str, width: float, count: int) -> l
     return [{name: (low, low + width) for name, low in zip(columns, each, strict=True)} for each in lows]
 
 
-def notice_of(queries: list[Box], **limits: float) -> LayoutNotice:
-    notice = layout_notice(layouts(table(), queries), files=FILES, rows=ROWS, **limits)
+def notice_of(queries: list[Box]) -> LayoutNotice:
+    notice = layout_notice(layouts(table(), queries), files=FILES, rows=ROWS)
     assert notice is not None
     return notice
 
@@ -142,10 +143,11 @@ def test_query_on_another_column_keeps_reading_all() -> None:
     assert "no sort order" in notice.sentence
 
 
-def test_column_that_helps_most_queries_is_chosen() -> None:
+def test_column_that_helps_most_queries_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(of_layouts, "_MIN_PAIR_GAIN_RATIO", 0.9)
     rng = np.random.default_rng(4)
     queries = boxes(rng, "a", 0.02, 3) + boxes(rng, "b", 0.02, 30)
-    notice = notice_of(queries, min_pair_gain_ratio=0.9)
+    notice = notice_of(queries)
     assert notice.relayout is not None
     assert notice.relayout.columns == ("b",)
     assert "33 of 33 queries" in notice.sentence

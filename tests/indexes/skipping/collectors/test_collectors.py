@@ -14,7 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.indexes.skipping.bloom_filters import may_hold
-from starskip.indexes.skipping.collectors import distinct_hashes, secret_file
+from starskip.indexes.skipping.collectors import (
+    distinct_hashes,
+    distinct_values,
+    ranges_collector,
+    secret_file,
+)
 from starskip.indexes.skipping.collectors.distinct_hashes import DistinctHashes
 from starskip.indexes.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
 from starskip.indexes.skipping.collectors.filter_collector import FilterCollector
@@ -44,12 +49,14 @@ def through(
     st.sampled_from((1, 3, 8, 1000)),
 )
 def test_hashes_that_do_not_fit_into_memory_are_all_there_once(batches: list[list[int]], held: int) -> None:
-    found = DistinctHashes(held)
-    for batch in batches:
-        found.add(np.array(batch, np.uint64))
     wanted = sorted({each for batch in batches for each in batch})
-    assert [each for chunk in found.chunks() for each in chunk.tolist()] == wanted
-    assert found.count() == len(wanted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(distinct_hashes, "HELD", held)
+        found = DistinctHashes()
+        for batch in batches:
+            found.add(np.array(batch, np.uint64))
+        assert [each for chunk in found.chunks() for each in chunk.tolist()] == wanted
+        assert found.count() == len(wanted)
 
 
 @pytest.mark.slow
@@ -63,7 +70,8 @@ def test_repeated_hashes_take_no_more_disk_than_the_set(monkeypatch: pytest.Monk
         return run
 
     monkeypatch.setattr(distinct_hashes, "_run", counted)
-    found = DistinctHashes(1000)
+    monkeypatch.setattr(distinct_hashes, "HELD", 1000)
+    found = DistinctHashes()
     values = RANDOM.integers(0, 2**64, 5000, np.uint64)
     for _ in range(300):
         found.add(RANDOM.permutation(values))
@@ -75,7 +83,8 @@ def test_repeated_hashes_take_no_more_disk_than_the_set(monkeypatch: pytest.Monk
 def test_hashes_that_are_written_cannot_be_read_there(monkeypatch: pytest.MonkeyPatch) -> None:
     raw: list[bytes] = []
     monkeypatch.setattr(secret_file.tempfile, "TemporaryFile", lambda **_: _Watched(raw))
-    found = DistinctHashes(100)
+    monkeypatch.setattr(distinct_hashes, "HELD", 100)
+    found = DistinctHashes()
     values = RANDOM.integers(0, 2**64, 3000, np.uint64)
     for piece in np.array_split(values, 30):
         found.add(piece)
@@ -97,10 +106,13 @@ class _Watched(BytesIO):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("held", [50, 1 << 20])
-def test_a_filter_is_the_same_whether_its_hashes_fit_into_memory(held: int) -> None:
+def test_a_filter_is_the_same_whether_its_hashes_fit_into_memory(
+    held: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distinct_hashes, "HELD", held)
     values = RANDOM.integers(-(2**63), 2**63 - 1, 4000)
     batches = [pa.array([*values[at : at + 500], None]) for at in range(0, 4000, 250)]
-    found = through(lambda: FilterCollector(0.01, held), "hashes", batches, 3)["filter"]
+    found = through(lambda: FilterCollector(0.01), "hashes", batches, 3)["filter"]
     assert len(found) == math.ceil(-4000 * math.log(0.01) / math.log(2) ** 2 / 8)
     filters = pa.array([found], pa.large_binary())
     assert all(may_hold(filters, np.array([each]).view(np.uint64), 0.01)[0] for each in values)
@@ -108,10 +120,11 @@ def test_a_filter_is_the_same_whether_its_hashes_fit_into_memory(held: int) -> N
     assert np.mean([may_hold(filters, np.array([each]).view(np.uint64), 0.01)[0] for each in others]) < 0.02
 
 
-def test_lists_end_where_values_are_too_many_or_too_long() -> None:
+def test_lists_end_where_values_are_too_many_or_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     def of(most: int, most_bytes: int) -> Callable[[], FileCollector]:
         kind = pa.string()
-        return lambda: ValuesCollector("values", DistinctValues(kind, most, most_bytes), kind)
+        monkeypatch.setattr(distinct_values, "MOST_BYTES", most_bytes)
+        return lambda: ValuesCollector("values", DistinctValues(kind, most), kind)
 
     batches = [pa.array(["a", None, "b"]), pa.array(["b", "c"]), pa.array([None], pa.string())]
     assert sorted(through(of(3, 1000), "values", batches, 2)["values"]) == ["a", "b", "c"]
@@ -131,7 +144,9 @@ def test_zeros_are_one_value_and_so_are_nans() -> None:
 @given(st.lists(st.lists(st.integers(-50, 50), max_size=9), max_size=9), st.sampled_from((2, 3, 5, 1000)))
 def test_ranges_hold_all_values_and_nothing_in_known_gaps(batches: list[list[int]], most: int) -> None:
     arrays = [pa.array([*each, None], pa.int32()) for each in batches]
-    found = through(lambda: RangesCollector(pa.int32(), most), "values", arrays, 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranges_collector, "MOST_RANGES", most)
+        found = through(lambda: RangesCollector(pa.int32()), "values", arrays, 2)
     values, joined = found["values"], found["joined"]
     every = {each for batch in batches for each in batch}
     assert values == sorted(set(values)) and set(values) <= every
@@ -145,10 +160,11 @@ def test_ranges_hold_all_values_and_nothing_in_known_gaps(batches: list[list[int
         assert values == sorted(every) and not any(joined)
 
 
-def test_the_widest_gap_of_many_values_is_kept() -> None:
+def test_the_widest_gap_of_many_values_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges_collector, "MOST_RANGES", 50)
     values = np.concatenate([np.arange(0, 5000), np.arange(90_000, 95_000)])
     batches = [pa.array(each) for each in np.array_split(RANDOM.permutation(values), 40)]
-    found = through(lambda: RangesCollector(pa.int64(), 50), "values", batches, 4)
+    found = through(lambda: RangesCollector(pa.int64()), "values", batches, 4)
     assert (4999, 90_000) in [
         (low, high)
         for low, high, closed in zip(found["values"], found["values"][1:], found["joined"][1:], strict=False)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from starskip.indexes.skipping.index_types.min_max import MinMax
+from starskip.indexes.skipping.metadata import write_collected as of_collected
 from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder, collection_of
 from starskip.indexes.skipping.metadata.commit_refresh import Commit
 from starskip.indexes.skipping.metadata.encryption import Encryption
@@ -106,10 +107,10 @@ class Table:
                 yield start, groups
 
         self.read += [path for path in order.files["path"].to_pylist() if path is not None]
-        written = write_collected(
-            aside, order.row_counts, found(), keys=order.keys, bytes_per_file=self.bytes_per_file
-        )
-        return collection_of(order, list(written))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(of_collected, "BYTES_PER_FILE", self.bytes_per_file)
+            written = list(write_collected(aside, order.row_counts, found(), keys=order.keys))
+        return collection_of(order, written)
 
     def changed_files(self, chosen: Any) -> pa.Array:
         names = [path for path, is_chosen in zip(self.listed, chosen, strict=True) if is_chosen]

@@ -6,20 +6,14 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from starskip.errors import SourceError, StaleTree
 from starskip.indexes.star_tree.build import file_digests
 from starskip.indexes.star_tree.build.publish_trees import Outcome, publish_trees
-from starskip.indexes.star_tree.build.tree_files import write_rows
 from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT
-from starskip.storage.artefact_store import CURRENT
 
 
 def rewrite_in_place(path: Path) -> None:
@@ -139,66 +133,3 @@ def test_during_a_build(table: Any, moment: str, change: str) -> None:
         with pytest.raises(SourceError, match=r"2\.parquet: (was changed while it was read|cannot be read)"):
             publish()
     assert done == [moment]
-
-
-def as_an_earlier_version(table: Any, now: datetime, *young_files: str) -> None:
-    """Publish the trees with what was recorded of files before: identities, and digests of young files."""
-    paths = [str(table.folder / name) for name in young_files]
-    young = {path: file_digests.former_digest(path) for path in paths}
-    part = table.publish(now=now).part
-    opened = open_trees(table.store)
-    rows = pa.table(
-        {
-            "identity": pa.array([file.identity.to_text() for file in opened.recorded]),
-            "partition": pa.array(["{}"] * len(opened.recorded)),
-            "digest": pa.array([young.get(file.identity.path) for file in opened.recorded], pa.string()),
-        }
-    )
-    sources = write_rows(table.store.staged_write(ARTEFACT, CURRENT), "t", "sources.parquet", rows)
-    kept = [file for file in part.files if file.file_name != "sources.parquet"]
-    properties = {**part.properties, "sources_file": sources.name}
-    for name in ("is_named", "counts_nan"):
-        del properties[name]
-    older = replace(part, files=(*kept, sources), properties=properties)
-    created = {"created_at": now, "created_by": "test"}
-    table.store.publish(ARTEFACT, CURRENT, {"t": older}, replace="all", **created)
-
-
-def test_trees_of_an_earlier_version_go_on_and_a_refresh_notes_what_they_lack(
-    table: Any, digests: list[str]
-) -> None:
-    as_an_earlier_version(table, datetime.now(UTC))
-    before = table.documents()
-    open_trees(table.store).require_unchanged()
-    digests.clear()
-    again = table.publish(now=datetime.now(UTC))
-    assert (again.outcome, table.read) == (Outcome.UNCHANGED, [])
-    assert sorted(digests) == ["1.parquet", "2.parquet"]
-    assert table.documents() == before
-    rewrite_in_place(table.folder / "1.parquet")
-    with pytest.raises(StaleTree, match=r"changed: .*1\.parquet"):
-        open_trees(table.store).require_unchanged()
-
-
-def test_of_an_earlier_version_what_was_touched_since_is_built_again(table: Any) -> None:
-    as_an_earlier_version(table, datetime.now(UTC))
-    path = table.folder / "1.parquet"
-    path.chmod(0o640)
-    built = table.publish(now=datetime.now(UTC))
-    assert (built.outcome, built.reason) == (
-        Outcome.BUILT,
-        "1.parquet changed, which cannot be subtracted",
-    )
-    assert table.publish(now=datetime.now(UTC)).outcome is Outcome.UNCHANGED
-
-
-def test_of_an_earlier_version_young_files_are_compared_by_its_own_digest(table: Any) -> None:
-    now = datetime.now(UTC)
-    table.write("1.parquet", table.rows(1), at=now.timestamp())
-    as_an_earlier_version(table, now, "1.parquet")
-    open_trees(table.store).require_unchanged()
-    assert table.publish(now=now).outcome is Outcome.UNCHANGED
-    as_an_earlier_version(table, now, "1.parquet")
-    rewrite_in_place(table.folder / "1.parquet")
-    with pytest.raises(StaleTree, match=r"changed: .*1\.parquet"):
-        open_trees(table.store).require_unchanged()

@@ -71,7 +71,7 @@ def _why_not(night: Night, table: str, family: Family) -> str | None:
         return "no lake table is configured"
     if not families_of_night(night).has(family):
         return f"{family.name} indexes are not among index_kinds"
-    return None if night.event_log_paths else "no Spark event logs are configured (spark_event_logs)"
+    return None if night.event_log_paths else "no Spark event logs are configured (sources.spark_event_logs)"
 
 
 def choice_limits(night: Night, table_bytes: float, size_ratio: float) -> ChoiceLimits:

@@ -10,7 +10,6 @@ from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
 from starskip.indexes.skipping.choice.column_uses import column_uses
 from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.indexes.skipping.contrib.formatted import Formatted
-from starskip.indexes.skipping.former_modules import current_name
 from starskip.indexes.skipping.index_types.gap_list import GapList
 from starskip.indexes.skipping.registry import index_from_specification
 from starskip.indexes.skipping.skipping_engine import SkippingEngine
@@ -85,7 +84,7 @@ def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
     # Formats but that of user agents are functions of Spark's own.
     of_spark = isinstance(index, Formatted) and index.python_format is None
     module = None if of_spark else _MODULE_OF_FUNCTIONS.get(index.kind)
-    if module is None or module in map(current_name, modules):
+    if module is None or module in modules:
         return None
     return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
 

@@ -33,6 +33,7 @@ from starskip.predicates.ordered_values import order_keys, sorted_keys
 Factors = npt.NDArray[np.float64]
 _MIN_SCANNING_FACTOR = 0.2
 _MIN_GAIN_RATIO = 0.5
+_MIN_PAIR_GAIN_RATIO = 0.1
 _MAX_PAIRED = 64
 """Number of columns, best first, whose pairs are tried."""
 
@@ -97,13 +98,11 @@ def layout_notice(
     *,
     files: int,
     rows: int,
-    min_pair_gain_ratio: float = 0.1,
 ) -> LayoutNotice | None:
     """Return a notice if perfect metadata would leave a fifth of the rows, and twice those that match.
 
     Leave out queries without a matching row, which have no lambda. A layout is proposed if it saves half of
-    that; two columns if they save ``min_pair_gain_ratio`` more than the best one. Raises ValueError for
-    invalid factors.
+    that; two columns if they save a tenth more than the best one. Raises ValueError for invalid factors.
     """
     if not queries or files < 2 or rows < files:
         return None
@@ -116,7 +115,7 @@ def layout_notice(
     before = float(np.average(present, weights=weights))
     if before < _MIN_SCANNING_FACTOR or before < 2 * float(np.average(sigma, weights=weights)):
         return None
-    best = _best_relayout(queries, weights, sigma, files, rows, min_pair_gain_ratio)
+    best = _best_relayout(queries, weights, sigma, files, rows)
     return LayoutNotice(
         hindered=int((present >= _MIN_SCANNING_FACTOR).sum()),
         queries=len(queries),
@@ -151,7 +150,6 @@ def _best_relayout(
     sigma: Factors,
     files: int,
     rows: int,
-    min_pair_gain_ratio: float,
 ) -> Relayout | None:
     columns = sorted(frozenset().union(*(query.shares for query in queries)))
     if not columns:
@@ -180,7 +178,7 @@ def _best_relayout(
     best = sorted_by(single[0])
     pairs = [z_ordered_by(*sorted(pair)) for pair in combinations(single[:_MAX_PAIRED], 2)]
     pair = min(pairs, key=lambda each: each.scanning_factor, default=best)
-    return pair if pair.scanning_factor < (1 - min_pair_gain_ratio) * best.scanning_factor else best
+    return pair if pair.scanning_factor < (1 - _MIN_PAIR_GAIN_RATIO) * best.scanning_factor else best
 
 
 def _columns_of(queries: Sequence[QueryLayout], columns: Sequence[str]) -> tuple[Factors, Factors]:

@@ -36,13 +36,12 @@ class _Run:
 class DistinctHashes:
     """Hashes without their repetitions.
 
-    Up to ``held`` are in memory; more are written to a temporary file as sorted runs, which are merged bucket
+    Up to HELD are in memory; more are written to a temporary file as sorted runs, which are merged bucket
     by bucket. The file, of at most some times the bytes of the set, goes with the object.
     """
 
-    def __init__(self, held: int = HELD) -> None:
+    def __init__(self) -> None:
         """Start empty."""
-        self._most = held
         self._kept: Hashes = np.zeros(0, np.uint64)
         self._new: list[Hashes] = []
         self._new_count = 0
@@ -60,9 +59,9 @@ class DistinctHashes:
         """Add hashes, which may repeat."""
         self._new.append(hashes)
         self._new_count += len(hashes)
-        if self._new_count > max(self._most // 4, len(self._kept)):
+        if self._new_count > max(HELD // 4, len(self._kept)):
             self._settle()
-            if len(self._kept) > self._most:
+            if len(self._kept) > HELD:
                 self._spill()
 
     def chunks(self) -> Iterator[Hashes]:
@@ -93,7 +92,7 @@ class DistinctHashes:
         self._written += len(self._kept)
         self._kept = np.zeros(0, np.uint64)
         # Of values that repeat the runs would grow without bound, while the set does not.
-        if self._written > 2 * self._merged + 8 * self._most:
+        if self._written > 2 * self._merged + 8 * HELD:
             self._merge_runs()
 
     def _merge_runs(self) -> None:

@@ -18,13 +18,10 @@ _SETTLED_AT = 1 << 16
 class DistinctValues:
     """Values without null and without their repetitions; none any more once they are too many."""
 
-    def __init__(
-        self, kind: pa.DataType, most_values: int = MOST_VALUES, most_bytes: int = MOST_BYTES
-    ) -> None:
+    def __init__(self, kind: pa.DataType, most_values: int = MOST_VALUES) -> None:
         """Start empty; ``kind``: the values' type, of texts and binary values with 64-bit offsets or not."""
         self._kind = kind
         self._most_values = most_values
-        self._most_bytes = most_bytes
         self._kept = pa.array([], kind)
         self._new: list[pa.Array] = []
         self._new_values = self._new_bytes = 0
@@ -43,7 +40,7 @@ class DistinctValues:
         self._new.append(found)
         self._new_values += len(found)
         self._new_bytes += found.nbytes
-        if self._new_values > max(_SETTLED_AT, len(self._kept)) or self._new_bytes > self._most_bytes:
+        if self._new_values > max(_SETTLED_AT, len(self._kept)) or self._new_bytes > MOST_BYTES:
             self._settle()
 
     def add_all(self, others: pa.Array | None) -> None:
@@ -64,7 +61,7 @@ class DistinctValues:
         every = pa.chunked_array([self._kept, *self._new], self._kind)
         kept = every.unique()
         self._new, self._new_values, self._new_bytes = [], 0, 0
-        if len(kept) > self._most_values or kept.nbytes > self._most_bytes:
+        if len(kept) > self._most_values or kept.nbytes > MOST_BYTES:
             self._give_up()
         else:
             self._kept = kept

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.indexes.skipping.bloom_filters import bloom_filter
-from starskip.indexes.skipping.collectors.distinct_hashes import HELD, DistinctHashes
+from starskip.indexes.skipping.collectors.distinct_hashes import DistinctHashes
 from starskip.indexes.skipping.file_collector import FileCollector
 
 _PART = 1 << 17
@@ -22,10 +22,10 @@ def hash_of(column: str) -> str:
 class FilterCollector(FileCollector):
     """Collects ``hashes`` (int64) of rows as ``filter``, which has the size that their number needs."""
 
-    def __init__(self, false_positive_ratio: float, held: int = HELD) -> None:
+    def __init__(self, false_positive_ratio: float) -> None:
         """Start empty; see DistinctHashes."""
         self._ratio = false_positive_ratio
-        self._hashes = DistinctHashes(held)
+        self._hashes = DistinctHashes()
 
     @property
     def size_bytes(self) -> int:

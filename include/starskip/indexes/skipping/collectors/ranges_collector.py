@@ -23,9 +23,8 @@ _PLACES = 7
 class RangesCollector(FileCollector):
     """Collects ``values``, sorted, and ``joined``: whether there may be others between one and the last."""
 
-    def __init__(self, kind: pa.DataType, most: int = MOST_RANGES) -> None:
+    def __init__(self, kind: pa.DataType) -> None:
         """Start empty; ``kind``: the type of the values."""
-        self._most = most
         self._values = pa.array([], kind)
         self._joined = np.zeros(0, np.bool_)
         self._new: list[pa.Array] = []
@@ -81,8 +80,8 @@ class RangesCollector(FileCollector):
             for at, by in ((ends - 1, 1), (ends, -1)):
                 np.add.at(steps, positions(keys, order_keys(values.take(pa.array(at))), "left") + 1, by)
             joined |= np.cumsum(steps)[:-1] > 0
-        most = min(self._most, int(len(ordered) * min(1.0, MOST_BYTES / max(1, ordered.nbytes)) / 2) + 1)
-        if len(ordered) > 2 * self._most or ordered.nbytes > MOST_BYTES:
+        most = min(MOST_RANGES, int(len(ordered) * min(1.0, MOST_BYTES / max(1, ordered.nbytes)) / 2) + 1)
+        if len(ordered) > 2 * MOST_RANGES or ordered.nbytes > MOST_BYTES:
             widths = np.where(joined, -np.inf, gap_widths(ordered))
             widths[:1] = np.inf
             is_narrow = np.ones(len(ordered), np.bool_)

@@ -35,7 +35,7 @@ def bound_name(end: str, identity: str, kind: str) -> str:
     """Return the metadata column of an ``end``: min, max, max_number, nulls, or values, their number.
 
     ``identity``: what files know the column by; ``kind``: its type in Spark. With another type it is another
-    column, of which the files of before have none.
+    column.
     """
     return f"{end}:{kind}:{identity}"
 

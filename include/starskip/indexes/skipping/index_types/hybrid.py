@@ -27,20 +27,18 @@ from starskip.predicates.expression import Expression
 THRESHOLD = 10_000
 """Distinct values of a file up to which a list is kept; the example of section IV-E gives 10,088."""
 
+_SCANNING_FACTOR = 0.01
+"""The expected share of the files that an equality query reads."""
 
-def hybrid_threshold(
-    object_bytes: float,
-    value_bits: float,
-    false_positive_ratio: float = FALSE_POSITIVE_RATIO,
-    scanning_factor: float = 0.01,
-) -> float:
+
+def hybrid_threshold(object_bytes: float, value_bits: float) -> float:
     """Return the number of distinct values up to which a list costs less than a filter, in bytes read.
 
-    v (b + ln f / ln² 2) < f |o| (1 - E), section IV-E, for equality queries; ``scanning_factor`` is the
-    expected E. Infinite if a value is no larger than its share of a filter.
+    v (b + ln f / ln² 2) < f |o| (1 - E), section IV-E, for equality queries and an expected scanning
+    factor E of 0.01. Infinite if a value is no larger than its share of a filter.
     """
-    dearer_bits = value_bits + math.log(false_positive_ratio) / math.log(2) ** 2
-    saved_bits = false_positive_ratio * object_bytes * 8 * (1 - scanning_factor)
+    dearer_bits = value_bits + math.log(FALSE_POSITIVE_RATIO) / math.log(2) ** 2
+    saved_bits = FALSE_POSITIVE_RATIO * object_bytes * 8 * (1 - _SCANNING_FACTOR)
     return saved_bits / dearer_bits if dearer_bits > 0 else math.inf
 
 

@@ -31,9 +31,7 @@ def named_key(name: str, source: KeySource) -> NamedKey:
     return NamedKey(name, Keyring.from_environment(os.environ, {name: source}).key(name))
 
 
-def rotate_keys(
-    storage: Storage, former: NamedKey, following: NamedKey, commit: Commit, artefact: str = ARTEFACT
-) -> Manifest:
+def rotate_keys(storage: Storage, former: NamedKey, following: NamedKey, commit: Commit) -> Manifest:
     """Publish the metadata with all data keys of ``former`` wrapped by ``following``; names may be the same.
 
     Former versions stay readable by the former key until a vacuum. Raises SourceError without metadata, and
@@ -46,7 +44,7 @@ def rotate_keys(
             raise SourceError(f"{storage.place}: there is no metadata", source=storage.place)
         return _rotated(state, former, following).to_parts()
 
-    return metadata_chain(storage, artefact).commit(
+    return metadata_chain(storage, ARTEFACT).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 

@@ -24,11 +24,10 @@ def write_collected(
     found: Iterable[tuple[int, Groups]],
     *,
     keys: Mapping[str, DataKey] = MappingProxyType({}),
-    bytes_per_file: int = BYTES_PER_FILE,
 ) -> Iterator[CommitMessage]:
     """Write groups of columns and yield the messages of the files; see CollectOrder.
 
-    ``found``: consecutive rows, with the position of the first; up to ``bytes_per_file`` are held in memory.
+    ``found``: consecutive rows, with the position of the first; up to BYTES_PER_FILE are held in memory.
     ``keys``: of the groups that are encrypted.
     """
     ends = list(accumulate(row_counts))
@@ -39,7 +38,7 @@ def write_collected(
     for start, groups in found:
         for position, piece in _cut(start, groups, ends):
             is_next = not held or _segment(ends, position) == _segment(ends, held[0][0])
-            if not is_next or held_bytes >= bytes_per_file:
+            if not is_next or held_bytes >= BYTES_PER_FILE:
                 yield from _write(store, aside, ends, held)
                 held, held_bytes = [], 0
             held.append((position, piece))

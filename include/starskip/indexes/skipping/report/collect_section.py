@@ -36,7 +36,7 @@ _VERDICTS = tuple(field.name for field in fields(EvaluatedQueries))
 def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
     """Return the section of ``table``, None for a night without advice or builds of skipping indexes.
 
-    Any artefact may be missing: an older version wrote the night, or it was stopped.
+    Any artefact may be missing, since the night may have been stopped.
     """
     advice, advised = published_rows(night, ADVICE, table)
     shapes, _ = published_rows(night, SHAPES, table)

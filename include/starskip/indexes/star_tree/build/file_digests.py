@@ -6,9 +6,7 @@ take hardly longer than reading does.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import xxhash
 
@@ -17,7 +15,6 @@ from starskip.indexes.star_tree.build.build_tree import RunTasks
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.open_file import open_file
 
-_PREFIX = "xxh3:"
 _READ_BYTES = 1 << 20
 _BYTES_PER_TASK = 256 << 20
 
@@ -41,25 +38,12 @@ def digests_by_tasks(run_tasks: RunTasks, files: Sequence[FileIdentity]) -> list
     return [digest for of_piece in found for digest in of_piece]
 
 
-def is_former(digest: str) -> bool:
-    """Return whether an earlier version of Starskip took a digest, which ``former_digest`` takes."""
-    return not digest.startswith(_PREFIX)
-
-
-def former_digest(path: str) -> str:
-    """Return the digest that earlier versions took of a file; SourceError if it cannot be read."""
-    return str(_read_into(hashlib.blake2b(digest_size=16), path).hexdigest())
-
-
 def _digest(path: str) -> str:
-    return f"{_PREFIX}{_read_into(xxhash.xxh3_128(), path).hexdigest()}"
-
-
-def _read_into(digest: Any, path: str) -> Any:
+    digest = xxhash.xxh3_128()
     try:
         with open_file(path) as opened:
             while piece := opened.read(_READ_BYTES):
                 digest.update(piece)
     except OSError as error:
         raise SourceError(f"{path}: cannot be read ({error})", source=path) from error
-    return digest
+    return f"xxh3:{digest.hexdigest()}"

@@ -16,7 +16,6 @@ from starskip.indexes.star_tree.build.damaged_files import damaged_files
 from starskip.indexes.star_tree.build.file_digests import digests_by_tasks
 from starskip.indexes.star_tree.build.published_trees import PublishedPart, data_folder, published_part
 from starskip.indexes.star_tree.build.source_files import (
-    RecordedFile,
     SourceChanges,
     changes_since,
     has_other_columns,
@@ -27,8 +26,7 @@ from starskip.indexes.star_tree.build.source_files import (
 from starskip.indexes.star_tree.build.source_table import SourceTable, source_table
 from starskip.indexes.star_tree.build.stored_sources import write_recorded
 from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.measures.sketches import QUANTILE_SKETCHES
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT, TableTrees
+from starskip.indexes.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
 
@@ -149,14 +147,11 @@ class _Work:
             return None, "its texts were padded otherwise"
         if has_other_columns(trees.column_ids, self.source.column_ids):
             return None, "columns were renamed or made anew"
-        if _lacks_nan(trees):
-            return None, "it was built when percentiles left NaN out"
-        if trees.may_have_other_days:
-            return None, "it was built when old dates were read otherwise than Spark reads them"
         if before.recorded is None:
             return None, "its list of files is gone or damaged"
         # As they were listed for the build, so that it is of the files that this names.
-        changes = self.changes(before, before.recorded)
+        listed = [file.identity for file in self.source.files]
+        changes = changes_since(before.recorded, listed, partial(digests_by_tasks, self.run_tasks))
         if not (changes.is_none or changes.is_growth):
             return None, _reasons(changes)
         folder = data_folder(self.store)
@@ -165,22 +160,6 @@ class _Work:
         recorded = settled_files(before.recorded, changes.unchanged, observed_at_ns=self.observed_at_ns)
         former = FormerTrees(trees, recorded, before.part.by_name)
         return former, f"{_files(changes.added)} new" if changes.added else ""
-
-    def changes(self, before: PublishedPart, recorded: Sequence[RecordedFile]) -> SourceChanges:
-        listed = [file.identity for file in self.source.files]
-        changes = changes_since(recorded, listed, partial(digests_by_tasks, self.run_tasks))
-        # An earlier version kept no digest to compare: what was touched since then is taken for rewritten.
-        unknown = {file.identity.path for file in recorded if file.digest is None}
-        touched = {
-            identity.path
-            for identity in changes.unchanged
-            if identity.path in unknown and (identity.changed_ns or 0) > before.created_at.timestamp() * 1e9
-        }
-        return replace(
-            changes,
-            changed=tuple(sorted({*changes.changed, *touched})),
-            unchanged=tuple(each for each in changes.unchanged if each.path not in touched),
-        )
 
     def described(self, before: PublishedPart, former: FormerTrees) -> Part:
         """Return the part of trees that stay, published again where more is known of them by now."""
@@ -217,14 +196,6 @@ def _is_damaged(store: ArtefactStore) -> bool:
     except DamagedManifest:
         return True
     return False
-
-
-def _lacks_nan(trees: TableTrees) -> bool:
-    return any(
-        measure.kind in QUANTILE_SKETCHES and trees.lacks_nan(measure.column)
-        for record in trees.trees
-        for measure in record.config.measures
-    )
 
 
 def _reasons(changes: SourceChanges) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 
 from starskip.errors import ConfigError, DamagedManifest, StorageError, TransientError
 from starskip.indexes.star_tree.build.source_files import RecordedFile, known_files
@@ -29,7 +28,6 @@ class PublishedPart:
     part: Part
     trees: TableTrees | None
     recorded: tuple[RecordedFile, ...] | None
-    created_at: datetime
     is_newest: bool
 
 
@@ -51,9 +49,7 @@ def published_part(store: ArtefactStore, table: str) -> PublishedPart | None:
         except StorageError:
             recorded = None
     newest = max(store.chain(ARTEFACT, CURRENT).listed(), default=0)
-    return PublishedPart(
-        part, trees, recorded, snapshot.manifest.created_at, snapshot.manifest.version >= newest
-    )
+    return PublishedPart(part, trees, recorded, snapshot.manifest.version >= newest)
 
 
 def published_order(store: ArtefactStore, table: str) -> TreeOrder | None:
@@ -129,7 +125,6 @@ def _kept_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
         except StorageError:
             continue
         with suppress(ConfigError, KeyError, TypeError, AttributeError):
-            if document is not None:
-                order = TreeOrder.from_document(document)
-                orders[order.table] = order
+            order = TreeOrder.from_document(document)
+            orders[order.table] = order
     return orders

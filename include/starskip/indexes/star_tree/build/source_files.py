@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from starskip.errors import MissingSource, SourceError
-from starskip.indexes.star_tree.build.file_digests import file_digests, former_digest, is_former
+from starskip.indexes.star_tree.build.file_digests import file_digests
 from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
 from starskip.lake.open_table import open_table
 from starskip.storage.files.file_identity import FileIdentity, is_racy
@@ -68,11 +68,7 @@ def recorded_files(
 
     ``before``: former records; files that were found unchanged since are not read for their digest.
     """
-    known = {
-        file.identity: file.digest
-        for file in before
-        if file.digest is not None and not is_former(file.digest)
-    }
+    known = {file.identity: file.digest for file in before if file.digest is not None}
     unread = [
         file.identity for file in source.files if file.identity.etag is None and file.identity not in known
     ]
@@ -160,12 +156,10 @@ def changes_since(
     now = {identity.path: identity for identity in listed}
     same = [now[name] for name in before.keys() & now.keys() if before[name].identity == now[name]]
     doubtful = [identity for identity in same if _is_doubtful(before[identity.path], identity)]
-    former = [identity for identity in doubtful if is_former(before[identity.path].digest or "")]
-    newer = [identity for identity in doubtful if identity not in former]
-    found = dict(zip(newer, digests(newer), strict=True))
-    found.update({identity: former_digest(identity.path) for identity in former})
     rewritten = {
-        identity.path for identity, digest in found.items() if digest != before[identity.path].digest
+        identity.path
+        for identity, digest in zip(doubtful, digests(doubtful), strict=True)
+        if digest != before[identity.path].digest
     }
     unchanged = [identity for identity in same if identity.path not in rewritten]
     changed = (before.keys() & now.keys()) - {identity.path for identity in unchanged}
@@ -201,4 +195,4 @@ def _is_doubtful(before: RecordedFile, now: FileIdentity) -> bool:
     """Return whether size and time, which are as before, may hide a change that a digest shows."""
     if before.digest is None:
         return False
-    return before.is_young or before.changed_ns is None or before.changed_ns != now.changed_ns
+    return before.is_young or before.changed_ns != now.changed_ns

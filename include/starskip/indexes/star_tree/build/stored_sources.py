@@ -43,10 +43,7 @@ def write_recorded(
 
 
 def read_recorded(storage: Storage, file: DataFile) -> tuple[RecordedFile, ...]:
-    """Return the list that ``write_recorded`` wrote; StorageError naming a file that is gone or damaged.
-
-    Earlier versions kept a digest of young files alone, and neither row groups nor schemas.
-    """
+    """Return the list that ``write_recorded`` wrote; StorageError naming a file that is gone or damaged."""
     rows = read_rows(storage, file)
     schemas: dict[bytes, pa.Schema] = {}
 
@@ -63,18 +60,17 @@ def read_recorded(storage: Storage, file: DataFile) -> tuple[RecordedFile, ...]:
                 FileIdentity.from_text(row["identity"]),
                 json.loads(row["partition"]),
                 row["digest"],
-                row.get("changed_ns"),
-                row.get("is_young", row["digest"] is not None),
-                None if row.get("row_group_rows") is None else tuple(row["row_group_rows"]),
-                schema_of(row.get("schema")),
+                row["changed_ns"],
+                row["is_young"],
+                None if row["row_group_rows"] is None else tuple(row["row_group_rows"]),
+                schema_of(row["schema"]),
             )
             for row in rows.to_pylist()
         )
 
 
-def read_order(storage: Storage, file: DataFile) -> Mapping[str, Any] | None:
-    """Return the order that ``write_recorded`` kept, None of an earlier version; StorageError for damage."""
+def read_order(storage: Storage, file: DataFile) -> Mapping[str, Any]:
+    """Return the order that ``write_recorded`` kept; StorageError naming a file that is gone or damaged."""
     metadata = read_rows(storage, file).schema.metadata or {}
     with naming_damage(file.name):
-        found = json.loads(metadata[_ORDER]) if _ORDER in metadata else None
-    return found if isinstance(found, dict) else None
+        return dict(json.loads(metadata[_ORDER]))

@@ -46,6 +46,6 @@ class TreeOrder:
             tuple(StarTreeConfig.from_document(config) for config in document["configs"]),
             document["casts"],
             document["is_named"],
-            document.get("file_format"),
-            document.get("version"),
+            document["file_format"],
+            document["version"],
         )

@@ -40,10 +40,8 @@ class PinotQuery:
 
 
 @bounded_depth()
-def pinot_query(
-    sql: str, columns: Collection[str] | None = None, options: Mapping[str, str] | None = None
-) -> PinotQuery:
-    """Parse ``sql`` in Pinot's dialect; ``columns`` are those of the table, ``options`` its query options.
+def pinot_query(sql: str, columns: Collection[str] | None = None) -> PinotQuery:
+    """Parse ``sql`` in Pinot's dialect; ``columns`` are those of the table.
 
     A ``?`` may stand for a literal. Raises UnsupportedQuery as aggregation_query does for what is no SELECT
     of one table.
@@ -65,7 +63,6 @@ def pinot_query(
             group_by_columns=grouped,
             is_grouped=group is not None,
             is_distinct=is_distinct,
-            options={name.lower(): value for name, value in (options or {}).items()},
         ),
         where.this if where else None,
         conditions,

@@ -95,8 +95,6 @@ def lake_sample(
     source: SourceTable,
     used: Sequence[Dimensions],
     measured: Collection[str],
-    *,
-    rows_per_task: int = _ROWS_PER_TASK,
 ) -> TableSample:
     """Return a sample of a lake table's rows; nothing is left in ``aside``, which is for this alone.
 
@@ -109,7 +107,7 @@ def lake_sample(
     summarise = SummarisePiece(aside, table, replace(source, files=()), plan)
     merge = MergeSummaries(aside, table, plan)
     try:
-        files = run_tasks("sampling rows", _pieces(source, rows_per_task), summarise)
+        files = run_tasks("sampling rows", _pieces(source, _ROWS_PER_TASK), summarise)
         while len(files) > 1:
             starts = range(0, len(files), _SUMMARIES_PER_TASK)
             together = [tuple(files[start : start + _SUMMARIES_PER_TASK]) for start in starts]

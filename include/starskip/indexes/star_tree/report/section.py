@@ -80,7 +80,7 @@ def _change(trees: StarTrees) -> tuple[Piece, ...]:
     new = trees.proposed
     if not new:
         return ()
-    # A tree in advice of an earlier version has no saving, which is not a saving of nothing.
+    # A tree that the advice does not name has no saving, which is not a saving of nothing.
     known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
     what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
     for number, tree in enumerate(new[:_MAX_TREES_IN_HEADLINE]):

@@ -36,8 +36,6 @@ class DocumentReader:
         storage: Storage,
         schema: DocumentSchema,
         files: Sequence[tuple[DataFile, int]],
-        *,
-        cache_bytes: int = CACHE_BYTES,
     ) -> None:
         """Take ``files`` with the number of documents of each; nothing is read before it is asked for."""
         self._storage = storage
@@ -45,15 +43,14 @@ class DocumentReader:
         self._files = tuple(file for file, _ in files)
         self._ends = np.cumsum([documents for _, documents in files], dtype=np.int64)
         self._groups: dict[int, tuple[Any, Numbers]] = {}
-        self._cache_bytes = cache_bytes
-        self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(cache_bytes)
+        self._newest: NewestValues[tuple[int, int, str], Any] = NewestValues(CACHE_BYTES)
         self._lock = threading.RLock()
 
     def forget(self) -> None:
         """Close the files and let go of what was decoded."""
         with self._lock:
             self._groups.clear()
-            self._newest = NewestValues(self._cache_bytes)
+            self._newest = NewestValues(CACHE_BYTES)
 
     def codes(self, documents: Numbers, dimension: str) -> npt.NDArray[np.int32]:
         """Return the codes of one dimension of documents, whose numbers ascend."""

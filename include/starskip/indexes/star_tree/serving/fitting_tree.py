@@ -52,8 +52,6 @@ def _fitted(query: AggregationQuery, tree: StarTree) -> tuple[dict[Measure, Meas
         for measure in call.measures:
             found = _kept(measure, tree)
             if found is None:
-                if measure in tree.config.measures:
-                    return {}, f"{_shown(call)} leaves NaN out in it, until it is refreshed"
                 return {}, f"{_shown(call)} is not pre-aggregated in it"
             kept[measure] = found
     return kept, None
@@ -65,7 +63,7 @@ def _columns(query: AggregationQuery) -> list[tuple[str, str]]:
 
 
 def _kept(measure: Measure, tree: StarTree) -> Measure | None:
-    measures = tree.measures
+    measures = tree.config.measures
     if measure in measures:
         return measure
     if measure == COUNT_ROWS:

@@ -17,7 +17,6 @@ from starskip.indexes.star_tree.build.tree_files import damaged
 from starskip.indexes.star_tree.documents import sorted_runs
 from starskip.indexes.star_tree.measure import Measure
 from starskip.indexes.star_tree.measures.initial_measure import no_measure
-from starskip.indexes.star_tree.measures.sketches import QUANTILE_SKETCHES
 from starskip.indexes.star_tree.range_positions import range_positions
 from starskip.indexes.star_tree.serving.document_reader import DocumentReader
 from starskip.indexes.star_tree.serving.node_table import NodeTable, document_files, load_nodes
@@ -60,23 +59,13 @@ class StarTree:
         column_types: Mapping[str, pa.DataType],
         dictionaries: Mapping[str, DataFile],
         files: Mapping[str, DataFile],
-        without_nan: frozenset[str] = frozenset(),
     ) -> None:
-        """Take a published tree, with all files of its part by name; nothing is read before it is asked for.
-
-        ``without_nan``: columns of which sketches of quantiles have left NaN out, so that these answer
-        nothing.
-        """
+        """Take a published tree, with all files of its part by name; nothing is read until it is asked."""
         self.config = record.config
         self.types = column_types
         self.columns_with_nulls = record.columns_with_nulls
         self.documents_total = record.layout.documents
         self.rows = record.rows
-        self.measures = tuple(
-            measure
-            for measure in record.config.measures
-            if not (measure.kind in QUANTILE_SKETCHES and measure.column in without_nan)
-        )
         self._storage = storage
         self._record = record
         self._dictionary_files = dictionaries

@@ -126,12 +126,6 @@ class TreeSet:
         if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
             refuse_format(path, format_above(path))
         published = self.published
-        if published.may_have_other_days:
-            raise StaleTree(
-                f"{path}: the star-tree was built when dates of old files were read otherwise than Spark "
-                "reads them; refresh the tree (starskip star-tree refresh) and ask again",
-                source=path,
-            )
         changes = source_changes(
             path,
             self.recorded,
@@ -241,10 +235,7 @@ def trees_of_part(store: ArtefactStore, table: str, part: Part) -> TreeSet:
     files = part.by_name
     dictionaries = {name: files[file] for name, file in published.dictionaries.items()}
     types: dict[str, pa.DataType] = {each.name: each.type for each in published.schema}
-    without_nan = frozenset(name for name in types if published.lacks_nan(name))
-    trees = tuple(
-        StarTree(store.storage, record, types, dictionaries, files, without_nan) for record in published.trees
-    )
+    trees = tuple(StarTree(store.storage, record, types, dictionaries, files) for record in published.trees)
     recorded = read_recorded(store.storage, files[published.sources_file])
     size_bytes = sum(file.size_bytes for file in part.files)
     return TreeSet(table, published, trees, recorded, size_bytes)
