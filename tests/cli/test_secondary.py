@@ -137,6 +137,12 @@ def test_a_field_of_another_type_is_named(tmp_path: Path) -> None:
         (("query", "{t}", "nope = 3"), 3, "the table has no column nope"),
         (("query", "{t}", "id = = 3"), 3, "cannot be parsed"),
         (("query", "{t}", "abs(id) = 3"), 3, "not evaluated here"),
+        (
+            ("query", "{t}", "id = '3'"),
+            3,
+            "id is BIGINT: write a whole number of its range, such as 7, not '3'",
+        ),
+        (("explain", "{t}", "id = CAST(3 AS INT)"), 3, "casts and suffixes of numbers are not evaluated"),
         (("query", "{t}", "id = 3", "--columns", "nope"), 3, "the table has no column nope"),
         (("query", "{t}", "id = 3", "--path", "btree:user"), 3, "serves no predicate"),
         (("delete", "{t}", "--index", "btree:id"), 3, "there is no index btree:id"),

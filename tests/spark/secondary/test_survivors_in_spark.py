@@ -14,9 +14,9 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
 from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, index_storage
 from starskip.spark import skipping
-from starskip.spark.skipping.files_left import read_ratio
 from starskip.spark.skipping.leaf_predicates import leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree
+from starskip.spark.skipping.read_ratio import read_ratio
 from starskip.spark.skipping.relation_facts import plan_document
 from starskip.spark.skipping.table_finder import metadata_changed
 

@@ -261,7 +261,7 @@ def test_a_failure_is_told_once_and_the_query_runs(
     def broken(*_: object) -> None:
         raise RuntimeError("something new in Spark 4.3")
 
-    monkeypatch.setattr("starskip.spark.skipping.prune_relation.pruned_relation", broken)
+    monkeypatch.setattr("starskip.spark.skipping.plain_scan.pruned_relation", broken)
     for _ in range(3):
         rows, files = run(skipping_on, "SELECT * FROM t WHERE id = 7")
         assert (len(rows), files) == (1, [5])

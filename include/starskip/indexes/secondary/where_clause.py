@@ -1,7 +1,7 @@
 """Parse the text of a Spark SQL WHERE into an expression of columns and of literals of their types.
 
-Comparisons mean what Spark's analyzer makes of them (ANSI mode): a literal that the column's type cannot hold
-moves to the nearest value that it can. What Spark would answer by casting every row is refused.
+Comparisons mean what they mean in Spark. What Spark would answer by casting every row is refused, and so is a
+literal of another type than the column's.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ from sqlglot import exp, parse_one, tokenize
 from sqlglot.errors import SqlglotError
 
 from starskip.errors import ConfigError, first_line, printable
-from starskip.indexes.secondary.literal_values import Value, literal_value, refused
+from starskip.indexes.secondary.literal_values import (
+    Value,
+    literal_value,
+    refused,
+    typed_literal,
+    typed_literals,
+)
 from starskip.indexes.secondary.spatial_functions import spatial_call
 from starskip.indexes.secondary.table_schema import TableSchema
-from starskip.indexes.secondary.typed_comparison import typed_comparison, typed_membership
 from starskip.lake.spark_types import spark_type
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression, Literal
@@ -149,8 +154,7 @@ class _Binder:
         column = self.column(left)
         value = literal_value(right)
         left_side, (value,) = self._padded(column, [value]) if pads else (column, [value])
-        found = typed_comparison(name, column, self.type_of(column), value)
-        found = _with_value(found, left_side)
+        found = Call(name, (left_side, typed_literal(column, self.type_of(column), value)))
         return Call("Not", (found,)) if negated else found
 
     def _padded(self, column: Column, values: list[Value]) -> tuple[Column | Call, list[Value]]:
@@ -212,7 +216,7 @@ class _Binder:
         column = self.column(_bare(node.this))
         values = [literal_value(_bare(each)) for each in node.expressions]
         left_side, values = self._padded(column, values)
-        return _with_value(typed_membership(column, self.type_of(column), values), left_side)
+        return Call("In", (left_side, typed_literals(column, self.type_of(column), values)))
 
     def null_test(self, node: exp.Expression) -> Expression:
         if isinstance(node.expression, exp.Null):
@@ -284,17 +288,8 @@ _READERS: tuple[tuple[tuple[type[Any], ...], _Reader], ...] = (
 
 def _compared(function: str, name: str, value: Call, other: exp.Expression, kind: pa.DataType) -> Expression:
     """Compare a function's value with a literal, as a column of its type would be."""
-    literal = literal_value(_bare(other))
-    found = typed_comparison(name, Column((function,), spark_type(kind)), kind, literal)
-    return _with_value(found, value)
-
-
-def _with_value(found: Expression, value: Column | Call) -> Expression:
-    if isinstance(found, Column):
-        return value
-    if isinstance(found, Call):
-        return Call(found.name, tuple(_with_value(each, value) for each in found.arguments))
-    return found
+    literal = typed_literal(Column((function,), spark_type(kind)), kind, literal_value(_bare(other)))
+    return Call(name, (value, literal))
 
 
 def _bare(node: exp.Expression) -> exp.Expression:

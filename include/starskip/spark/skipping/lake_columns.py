@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from pyspark.sql.pandas.types import from_arrow_type
+
+from starskip.indexes.secondary.column_ids import COLUMN_IDS
+from starskip.indexes.secondary.indexed_segments import known_schema
+from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Call, Column, Expression
@@ -70,6 +76,19 @@ def columns_of(options: Mapping[str, str]) -> dict[str, StoredColumn]:
     """Return the indexed columns of metadata by their names in it, from the options of its source."""
     found = json.loads(options.get(COLUMNS, "{}"))
     return {name: StoredColumn(*each) for name, each in found.items()}
+
+
+def secondary_columns_of(table: TableMetadata) -> dict[str, StoredColumn]:
+    """Return the columns that secondary indexes can be of, by their names at that time."""
+    identities: Mapping[str, str] = json.loads(table.source.options.get(COLUMN_IDS, "{}"))
+    found = {}
+    for path, kind in known_schema(table).types().items():
+        name = column_name(path)
+        if name in identities:
+            with suppress(Exception):  # PySpark's own errors for types that it lacks, of several classes
+                type_ = str(from_arrow_type(kind, prefer_timestamp_ntz=True).simpleString())
+                found[name] = StoredColumn(identities[name].removeprefix("#"), type_)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,37 +6,39 @@ and the time or the commit that the log has of it; what is not known of is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from starskip.errors import StarskipError
-from starskip.indexes.secondary.column_ids import COLUMN_IDS
 from starskip.indexes.skipping.file_metadata import Mask
+from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.failures import error_summary
-from starskip.spark.skipping.indexed_relation import (
-    CompatibleIndexes,
-    compatible_indexes,
-    missing_indexes,
-    up_to_date,
-)
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.known_files import unpacked_mask
+from starskip.spark.skipping.known_files import KnownFiles, packed_mask, unpacked_mask
 from starskip.spark.skipping.lake_columns import Path, identities
 from starskip.spark.skipping.lake_signature import lake_signature
+from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.relation_facts import CHANGED, ENABLED, FileRelation, Relations, joined_texts
 from starskip.spark.skipping.relation_report import RelationReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.table_finder import TableFinder
 
 _MOVES_TIMES = "spark.sql.parquet.int96TimestampConversion"
 _BETWEEN = "\u0001"
+_TABLES_KEPT = 16
+_OPEN_BYTES = 4 << 20
+"""Bytes that opening a file counts as: Iceberg's read.split.open-file-cost, and Spark's own default."""
 _UNPLANNED = "org.apache.iceberg.spark.source.SparkTable"
 """An Iceberg table in a plan of which Spark has not asked Iceberg for a scan yet."""
 _FORMATS = {
@@ -62,12 +64,13 @@ _NOT_PLANNED = {
 
 @dataclass(frozen=True, slots=True)
 class LakeListing:
-    """The files of a scan: those that metadata knows, in its order, then the others.
+    """The files of a scan: those that the metadata ``table`` knows, in its order, then the others.
 
     ``known``: the rows of the metadata that are of files of the scan. The size of an unknown file is the mean
     of them.
     """
 
+    table: TableMetadata
     known: npt.NDArray[np.int64]
     sizes: npt.NDArray[np.int64]
 
@@ -76,51 +79,114 @@ class LakeListing:
         """The number of files."""
         return len(self.sizes)
 
-    def positions(self, _metadata: TableMetadata) -> npt.NDArray[np.int64]:
-        """Return each file's row in the metadata, -1 of those that it does not know."""
+    def positions(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
+        """Return each file's row in metadata, -1 where it does not know the file."""
         found = np.full(self.files, -1, np.int64)
-        found[: len(self.known)] = self.known
+        is_own = metadata is self.table
+        found[: len(self.known)] = self.known if is_own else _positions_over(metadata, self.table)[self.known]
         return found
 
 
-@dataclass(slots=True)
-class LakeScan:
-    """A scan at a leaf ``logical`` of a plan; ``java``: a DeltaFiles or IcebergFiles of the JVM.
+@lru_cache(maxsize=_TABLES_KEPT)
+def _positions_over(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.int64]:
+    """Return the row that each file of the metadata ``over`` has in ``of``, -1 where it has none."""
+    return same_files(match_paths(over.paths, of.paths), over, of)
 
-    ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``table``: the
-    metadata with the indexes that are compatible, None without. ``secondary``: that of secondary indexes.
+
+@dataclass(eq=False)
+class LakeScan:
+    """A scan of a table; ``java``: a DeltaFiles or IcebergFiles of the JVM, None without one.
+
+    ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``unsupported``: why
+    the JVM has no such class. ``tables`` and ``secondary`` as in PlainScan.
     """
 
     facts: FileRelation
     logical: Any
     table_format: str
     report: RelationReport
+    known: KnownFiles
     java: Any = None
     path: str = ""
     schema: str = ""
     scanned: tuple[int, int] = (0, 0)
-    table: tuple[TableMetadata, CompatibleIndexes] | None = None
-    secondary: TableMetadata | None = None
+    unsupported: str | None = None
+    tables: list[tuple[TableMetadata, CompatibleIndexes]] = field(default_factory=list)
+    secondary: list[TableMetadata] = field(default_factory=list)
+    unknown = unlike_arrow = frozenset[str]()
+
+    @property
+    def folders(self) -> list[str]:
+        """The table's folder."""
+        return [self.path]
+
+    @property
+    def open_bytes(self) -> int:
+        """Spark's estimate of how many bytes are read while a file is opened."""
+        return self.facts.open_bytes or _OPEN_BYTES
 
     @property
     def present(self) -> Mapping[Path, str]:
-        """Return what files know the scan's columns by, by their paths of names."""
+        """What files know the scan's columns by, by their paths of names."""
         return identities(self.schema, self.table_format)
 
-    def listed(self, known: Any, metadata: TableMetadata) -> Mask:
-        """Return which files of the metadata, a KnownFiles of the JVM, are of the scan."""
-        return unpacked_mask(self.java.found(known), metadata.files)
+    def why_not(self) -> str | None:
+        """Return why no file can be left out, whatever metadata there is."""
+        if self.unsupported is None and not self.facts.is_enabled:
+            return f"{ENABLED} is false"
+        if self.java is not None and self.table_format == "iceberg" and not self.java.isOfFiles():
+            return "it is a table of an Iceberg table's own metadata"
+        return self.unsupported
 
-    def found(self, known: Any, metadata: TableMetadata) -> LakeListing:
-        """Compare the scan's files with a KnownFiles of the JVM."""
-        rows = np.flatnonzero(self.listed(known, metadata))
+    def take(self, found: Sequence[TableMetadata], secondary: Sequence[TableMetadata]) -> None:
+        """Keep the indexes that were collected of files read as the scan is about to read them."""
+        reasons = self.report.not_skipped_because
+        if self.java is None:
+            reasons.append(_NOT_PLANNED[self.table_format])
+            return
+        relation = self.logical.relation() if self.table_format == "delta" else None
+        now = lake_signature(self.table_format, relation, self.facts.settings)
+        if secondary and now.get(_MOVES_TIMES) == "true":
+            reasons.append(f"secondary indexes are not used: {_MOVES_TIMES} is true")
+        else:
+            self.secondary += secondary
+        for table in found:
+            compatible = compatible_indexes(table, now, reasons)
+            if compatible.indexes:
+                self.tables.append((table, compatible))
+
+    def left(self, table: TableMetadata, masks: Sequence[tuple[TableMetadata, Mask]], *_of_plan: Any) -> Mask:
+        """Return the files of a table that neither the format nor skipping indexes leave out."""
+        left = self._listed(table)
+        for other, mask in masks:
+            left &= may_hold(table, _positions_over(other, table), mask)
+        return left
+
+    def listing(self, table: TableMetadata) -> LakeListing:
+        """Return the files of the scan as ``table`` knows them."""
+        rows = np.flatnonzero(self._listed(table))
         files, size = self.scanned
         sizes = np.zeros(files, np.int64)
-        sizes[: len(rows)] = metadata.sizes[rows]
+        sizes[: len(rows)] = table.sizes[rows]
         others = files - len(rows)
         if others:
             sizes[len(rows) :] = max(size - int(sizes.sum()), 0) // others
-        return LakeListing(rows, sizes)
+        self._listing = LakeListing(table, rows, sizes)
+        return self._listing
+
+    def _listed(self, table: TableMetadata) -> Mask:
+        return unpacked_mask(self.java.found(self.known.of(table)), table.files)
+
+    def without(self, chosen: Mask) -> tuple[Any, str]:
+        """Return the leaf with the chosen files of the last listing, and its mark."""
+        listing, table = self._listing, self._listing.table
+        mask = np.ones(table.files, np.bool_)
+        mask[listing.known] = chosen[: len(listing.known)]
+        digest = hashlib.sha256(np.packbits(mask).tobytes() + listing.known.tobytes())
+        digest.update(repr((table.source.path, table.version, table.identity)).encode())
+        mark = f"{np.count_nonzero(chosen)}/{listing.files}:{digest.hexdigest()[:32]}"
+        # The JVM goes by the rows that it was asked for last, those of the listing.
+        return self.java.relation(packed_mask(mask), MARK, mark), mark
 
 
 def is_lake_scan(facts: FileRelation) -> bool:
@@ -132,15 +198,16 @@ class LakeScans:
     """Opens the scans of one SparkContext's plans."""
 
     def __init__(self, toolbox: JvmToolbox, warnings: RuleWarnings) -> None:
-        """Take the tools of the context."""
+        """Know no file yet."""
         self._toolbox = toolbox
+        self._known = KnownFiles(toolbox)
         self._warnings = warnings
 
     def open(self, facts: FileRelation, logical: Any) -> LakeScan:
         """Return the scan at a leaf of a plan; what is in the way of skipping goes into its report."""
         table_format, java = _FORMATS[facts.kind]
         report = RelationReport(facts.roots, (None, None))
-        scan = LakeScan(facts, logical, table_format, report)
+        scan = LakeScan(facts, logical, table_format, report, self._known)
         if not java:
             scan.path = facts.roots[0]
             if table_format == "delta":
@@ -151,11 +218,12 @@ class LakeScans:
             found = joined_texts(scan.java.facts(), _BETWEEN).split(_BETWEEN)
         except Exception as error:
             scan.java = None
-            report.not_skipped_because.append(self._warnings.told(_unsupported(table_format, error)))
+            scan.unsupported = self._warnings.told(_unsupported(table_format, error))
             return scan
         scan.path, scan.schema, files, size, scanned_files, scanned_bytes = found
         scan.scanned = int(scanned_files), int(scanned_bytes)
         report.take_scan(_total(files, size, scan.scanned), scan.scanned, table_format)
+        report.why_empty = f"{TITLES[table_format]} leaves out all files by itself"
         return scan
 
     def planned(
@@ -182,52 +250,6 @@ class LakeScans:
                 package = getattr(self._toolbox.jvm, f"{DATASOURCES}.v2.V2ScanRelationPushDown$")
                 return getattr(package, "MODULE$").apply(plan)
         return plan
-
-    def find_indexes(
-        self, scan: LakeScan, finders: tuple[TableFinder, TableFinder], metadata_root: str | None
-    ) -> bool:
-        """Find the metadata of a scan's table; return whether it has indexes that are compatible.
-
-        ``finders``: of the tables with skipping indexes, and of those with secondary ones.
-        """
-        reasons = scan.report.not_skipped_because
-        if scan.java is None and reasons:
-            return False
-        try:
-            if not scan.facts.is_enabled:
-                reasons.append(f"{ENABLED} is false")
-                return False
-            if scan.java is not None and scan.table_format == "iceberg" and not scan.java.isOfFiles():
-                reasons.append("it is a table of an Iceberg table's own metadata")
-                return False
-            root = metadata_root or scan.facts.metadata_root
-            found, secondary = (each.find([scan.path], root) for each in finders)
-            secondary = [each for each in secondary if COLUMN_IDS in each.source.options and each.indexes]
-            if found or not secondary:
-                reasons += missing_indexes(scan.report.path, found, self._warnings)
-            usable = [each for each in found if each.unlocked.locked_listing is None and each.indexes]
-            usable, secondary = (up_to_date(each, reasons, self._warnings) for each in (usable, secondary))
-            if not usable and not secondary:
-                return False
-            if scan.java is None:
-                reasons.append(_NOT_PLANNED[scan.table_format])
-                return False
-            relation = scan.logical.relation() if scan.table_format == "delta" else None
-            now = lake_signature(scan.table_format, relation, scan.facts.settings)
-            if secondary and now.get(_MOVES_TIMES) == "true":
-                reasons.append(f"secondary indexes are not used: {_MOVES_TIMES} is true")
-            elif secondary:
-                scan.secondary = secondary[0]
-            if not usable:
-                return scan.secondary is not None
-            compatible = compatible_indexes(usable[0], now)
-            if compatible.why_not is not None:
-                reasons.append(compatible.why_not)
-            scan.table = (usable[0], compatible) if compatible.indexes else None
-            return scan.table is not None or scan.secondary is not None
-        except Exception as error:
-            reasons.append(self._warnings.read_whole(error, scan.report.path))
-            return False
 
 
 def _total(files: str, size: str, scanned: tuple[int, int]) -> tuple[int | None, int | None]:

@@ -111,6 +111,7 @@ class RelationReport:
 
     ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown. ``scanned``:
     files and bytes that a table format has left by its own means, named ``by_format``; None for plain files.
+    ``why_empty``: why a listing has no files.
     """
 
     roots: list[str]
@@ -123,6 +124,7 @@ class RelationReport:
     listing: ListedFiles | None = None
     scanned: tuple[int, int] | None = None
     by_format: str = ""
+    why_empty: str = "there are no files"
 
     @property
     def path(self) -> str:
@@ -152,7 +154,7 @@ class RelationReport:
                 f"{unknown} of {listing.files} files are new, changed, or too young to be trusted: refresh"
             )
         if not listing.files:
-            self.not_skipped_because.append("there are no files")
+            self.not_skipped_because.append(self.why_empty)
         elif chosen.all() and unknown < listing.files:
             # The files that cannot match are not in the listing of this query.
             self.not_skipped_because.append(EVERY_FILE)

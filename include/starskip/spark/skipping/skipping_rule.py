@@ -14,16 +14,17 @@ from uuid import uuid4
 from starskip.errors import StarskipError, printable
 from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
 from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.spark.skipping.indexed_relation import IndexedRelation, find_indexes, indexed_relation
+from starskip.spark.skipping.find_indexes import Scan, find_indexes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
-from starskip.spark.skipping.lake_scan import LakeScan, LakeScans, is_lake_scan
+from starskip.spark.skipping.lake_scan import LakeScans, is_lake_scan
 from starskip.spark.skipping.leaf_predicates import Predicates, leaf_predicates
+from starskip.spark.skipping.plain_scan import PlainScan
 from starskip.spark.skipping.plan_tree import Node, plan_tree
-from starskip.spark.skipping.prune_lake import LakePruner
-from starskip.spark.skipping.prune_relation import RelationPruner
+from starskip.spark.skipping.prune_scan import prune_scan
 from starskip.spark.skipping.relation_facts import FileRelation, metadata_root, plan_document, relations_of
 from starskip.spark.skipping.relation_report import RelationReport, other_report
 from starskip.spark.skipping.rule_warnings import RuleWarnings
+from starskip.spark.skipping.spark_listing import SparkListings
 from starskip.spark.skipping.table_finder import TableFinder, metadata_changed
 
 log = logging.getLogger("starskip.skipping")
@@ -93,9 +94,8 @@ class SkippingRule:
         self._finders = tables, secondary
         self._planned = planned
         self._warnings = RuleWarnings()
-        self._pruner = RelationPruner(toolbox, self._warnings)
+        self._listings = SparkListings(toolbox)
         self._scans = LakeScans(toolbox, self._warnings)
-        self._lake_pruner = LakePruner(toolbox, self._warnings)
 
     def apply(self, plan: Any) -> Any:
         """Return the plan with pruned relations; the plan itself if anything fails."""
@@ -130,13 +130,13 @@ class SkippingRule:
             raise RuntimeError(f"the plan has {relations.leaves} leaves, its JSON {len(predicates)}")
         return self._replaced(plan, indexed, predicates)
 
-    def _opened(self, facts: FileRelation, leaf: Any) -> IndexedRelation | LakeScan:
-        return self._scans.open(facts, leaf) if is_lake_scan(facts) else indexed_relation(facts, leaf)
+    def _opened(self, facts: FileRelation, leaf: Any) -> Scan:
+        if is_lake_scan(facts):
+            return self._scans.open(facts, leaf)
+        return PlainScan(facts, leaf, self._toolbox, self._listings)
 
-    def _has_indexes(self, relation: IndexedRelation | LakeScan) -> bool:
-        if isinstance(relation, LakeScan):
-            return self._scans.find_indexes(relation, self._finders, self.metadata_root)
-        return find_indexes(relation, self._finders, self.metadata_root, self._warnings)
+    def _has_indexes(self, scan: Scan) -> bool:
+        return find_indexes(scan, self._finders, self.metadata_root, self._warnings)
 
     def _settings(self) -> Any:
         return self._toolbox.jvm.org.apache.spark.sql.classic.SparkSession.active().conf()
@@ -144,7 +144,7 @@ class SkippingRule:
     def _replaced(
         self,
         plan: Any,
-        indexed: Sequence[IndexedRelation | LakeScan],
+        indexed: Sequence[Scan],
         predicates: Sequence[tuple[Node, Predicates]],
     ) -> Any:
         places = Counter(each.facts.first for each in indexed)
@@ -157,11 +157,7 @@ class SkippingRule:
                 continue
             try:
                 leaf, reached = predicates[each.facts.at]
-                made = (
-                    self._lake_pruner.prune(each, leaf, reached, plan)
-                    if isinstance(each, LakeScan)
-                    else self._pruner.prune(each, leaf, reached, plan)
-                )
+                made = prune_scan(each, leaf, reached, plan, self._warnings)
             except Exception as error:
                 reasons.append(self._warnings.read_whole(error, each.report.path))
                 continue
