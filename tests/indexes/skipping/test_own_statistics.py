@@ -91,7 +91,9 @@ def require_kept(path: str) -> tuple[int, int]:
     """Compare what the statistics leave out with the files; return how many files that is, of how many."""
     snapshot = open_table(path)
     paths = snapshot.files["path"].combine_chunks()
-    own = own_statistics(LakeTable(path), pa.array([f"file:{each}" for each in paths.to_pylist()]))
+    own = own_statistics(
+        LakeTable(path), pa.array([f"file:{each}" for each in paths.to_pylist()], pa.string())
+    )
     assert own is not None and snapshot.schema is not None and own.files == len(paths)
     content = []
     for each in paths.to_pylist():
