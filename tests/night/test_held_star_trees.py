@@ -13,9 +13,12 @@ from starskip.storage.manifest import Part
 Config = Callable[..., dict[str, Any]]
 
 
+UNKNOWN = {"documents": None, "size_bytes": None, "saving_ratio": None, "shapes": {}}
+
+
 def advise(house: Any, chosen: Sequence[Mapping[str, Any]], held: Sequence[Mapping[str, Any]]) -> None:
     night = house.night
-    properties = {"star_trees": list(chosen), "star_trees_in_force": list(held)}
+    properties = {"star_trees": [UNKNOWN | each for each in chosen], "star_trees_in_force": list(held)}
     night.publish("recommendations", {"sales": Part((), properties)})
 
 

@@ -100,7 +100,8 @@ def test_nights_advise_and_build_none(table: tuple[str, str]) -> None:
         LocalEngine(), night, "t", night.store.snapshot, lambda *_: pytest.fail("nothing is measured")
     )
     assert measured.skips is None
-    assert str(measured.advise((), 0.0).properties["note"]).startswith(LINE.format(named))
+    advice, _ = measured.advise((), 0.0)
+    assert str(advice.properties["note"]).startswith(LINE.format(named))
     # A choice of before, when the table was of Parquet files.
     row = {"table": "t", "index": "btree:id", "verdict": "chosen", "rank": 1}
     publish_secondary_advice(night, {"t": SecondaryAdvice([row], {"note": None})})

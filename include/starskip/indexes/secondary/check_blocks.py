@@ -79,7 +79,7 @@ def _is_unlike(index: SecondaryIndex, reader: RunReader, number: int, rows: pa.T
         return True
     if index.kind_of_index is Kind.NGRAM:
         return False
-    fences = fences_in(reader, number)
+    fences = fences_in(reader, number) if index.kind_of_index is Kind.BTREE else None
     if fences is not None and not fences.fit(reader.keys_of(joined(rows, "key")), entries):
         return True
     found = BitMap64.union(BitMap64(), *bitmaps_of(rows.filter(pa.array(single))), *lists)

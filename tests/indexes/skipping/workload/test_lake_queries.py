@@ -35,7 +35,7 @@ def execution(
     *filters: str, location: str = "file:///lake/t", error: str = "", at: int = 1_000, text: str = ""
 ) -> SqlExecution:
     scans = tuple(TableScan(location, "parquet", (each,), SCHEMA, None, None, 9, 100, 40) for each in filters)
-    return SqlExecution("app", "1", at, 20, error, text, scans)
+    return SqlExecution("app", at, 20, error, text, scans)
 
 
 def asked_queries(rows: pa.Table) -> list[LakeQuery]:
@@ -110,7 +110,7 @@ def test_an_exact_predicate_is_taken_as_it_is() -> None:
         TableScan("/lake/t", "", (), "", text, 9, 1, 1, 1)
         for text in (expression_json(exact), '{"call":7}', None)
     ]
-    made = SqlExecution("app", "1", 0, 0, "", "", tuple(scans))
+    made = SqlExecution("app", 0, 0, "", "", tuple(scans))
     found = [each.predicate for each in asked_queries(lake_queries([made], LOCATIONS))]
     assert exact in found
     assert UNKNOWN in found
