@@ -50,7 +50,7 @@ class WorkloadSettings(SettingsGroup):
     )
     look_back_nights: int = setting(
         7,
-        "This night and those before it vote, the older the less; 1 takes this night alone.",
+        "How many nights vote, this night included; older nights count less. 1 takes this night alone.",
         title="Nights that vote",
         unit="nights",
         at_least=1,
@@ -119,7 +119,7 @@ class AdviceSettings(SettingsGroup):
     )
     desirable_entries_scanned_in_filter: int | None = setting(
         None,
-        "Entries a query that are few enough: with them reached no further index is advised.",
+        "Once enough queries scan at most this many entries, no further index is advised.",
         title="Desirable entries scanned in filter",
         unit="entries a query",
         source=f"{_TUNER}, III.1",
@@ -142,7 +142,7 @@ class AdviceSettings(SettingsGroup):
     )
     switch_gain_ratio: float = setting(
         0.01,
-        "Share of all entries scanned that a swap in the last night's advice must save; 0 swaps freely.",
+        "Last night's advice is kept unless a change saves at least this share of all entries more.",
         title="Least gain of a swap",
         unit="share",
         at_least=0,
@@ -150,7 +150,7 @@ class AdviceSettings(SettingsGroup):
     )
     max_drop_loss_ratio: float = setting(
         0.001,
-        "Share of all entries scanned that an existing index may save and be proposed as a drop.",
+        "An existing index that saves at most this share of all entries is proposed for removal.",
         title="Most that a drop may cost",
         unit="share",
         at_least=0,
@@ -164,7 +164,7 @@ class AdviceSettings(SettingsGroup):
     )
     max_drop_unparsed_ratio: float = setting(
         0.01,
-        "Share of a table's queries that are not understood, up to which drops are judged.",
+        "Removals are judged only if at most this share of a table's queries is not understood.",
         unit="share",
         at_least=0,
         at_most=1,
@@ -198,7 +198,7 @@ class ScoringSettings(SettingsGroup):
         "0.11",
         "Version of Pinot to advise for: it decides which index serves which predicate.",
         title="Pinot version",
-        source="the rules of 0.11 are measured, those of others read in Pinot's source",
+        source="the rules of 0.11 are measured, the rules of other versions read in Pinot's source",
         pattern=r"\d+(\.\d+){1,2}(-\w+)?",
         allowed="a version such as 0.11 or 1.2.0",
     )
@@ -212,7 +212,7 @@ class ScoringSettings(SettingsGroup):
     )
     selectivity_threshold: float = setting(
         1.0,
-        "Only columns of a selectivity (about their cardinality) above this get votes; 1 is the least.",
+        "Above 1, columns with a selectivity (about their cardinality) at or below this get no votes.",
         title="Least selectivity of a column (S)",
         unit="values",
         source=f"{_TUNER}, III.5",
@@ -229,7 +229,7 @@ class ScoringSettings(SettingsGroup):
     )
     sufficient_column_scans: float = setting(
         1.0,
-        "Strategy estimation: with no more scans of a column left, a query votes for no further index.",
+        "Strategy estimation: at this many column scans or fewer, incremental_column_scans limits votes.",
         title="Scans of a column that are few enough (C0)",
         unit="scans of a column",
         source=f"{_TUNER}, II.3 B",

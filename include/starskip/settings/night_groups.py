@@ -56,7 +56,7 @@ class LatencySettings(SettingsGroup):
 
     r2_threshold: float = setting(
         0.7,
-        "R², centred and out of sample, below which savings are entries scanned, which are not time.",
+        "Below this out-of-sample R² of the latency model, savings are shown as entries, not as time.",
         title="Least R² of the latency model",
         unit="R²",
         source=f"{_TUNER}, II.1",
@@ -79,7 +79,7 @@ class BuildingSettings(SettingsGroup):
     )
     verified_instances: int = setting(
         3,
-        "Queries of each shape, those that scanned most, that are answered with the index and by a scan.",
+        "Queries of each shape to answer with the index and by a scan; the largest scans come first.",
         title="Queries answered both ways",
         unit="queries a shape",
         at_least=1,
@@ -149,7 +149,7 @@ class RetentionSettings(SettingsGroup):
     )
     vacuum_grace_hours: int = setting(
         24,
-        "How long files stay that no manifest names, since readers may be slow.",
+        "How long files that no manifest names are kept, since readers may be slow.",
         unit="hours",
         at_least=1,
         at_most=_MOST_HOURS,

@@ -57,7 +57,7 @@ class SecondarySettings(SettingsGroup):
     )
     indexed_sample_bytes: int = setting(
         256 << 20,
-        "Bytes of those files together: of a table of large files fewer are sampled, one at least.",
+        "Bytes that the sampled files may have together; at least one file is always sampled.",
         unit="bytes a table",
         at_least=1,
     )

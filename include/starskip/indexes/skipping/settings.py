@@ -25,7 +25,7 @@ class SkippingSettings(SettingsGroup):
     )
     sampled_files: int = setting(
         256,
-        "Files of a lake table whose rows are counted to judge its indexes; of fewer, all are.",
+        "Files of a lake table whose rows are counted to judge its indexes; smaller tables use all files.",
         unit="files a table",
         at_least=1,
     )

@@ -36,7 +36,7 @@ class StarTreeSettings(SettingsGroup):
     )
     tree_gain_size_ratio: float = setting(
         0.05,
-        "Share of the table's bytes for each of which a tree must save the least gain of an index.",
+        "A tree must save min_gain_ratio once per this share of the table's bytes, and at least once.",
         title="Size for which a star-tree must save the least gain",
         unit="share",
         at_least=0,
