@@ -20,14 +20,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow.compute as pc
 from index_sizes import BUDGET_RATIOS, MOST, Sizes, budget_cells, predictions, report_sizes
-from starskip.cost.index_sizes import sizes_of
-from starskip.indexes.families import families_of
-from starskip.indexes.index import Index, parse_index
-from starskip.selection.advise_table import advise_table
-from starskip.selection.saving_interval import saving_interval
-from starskip.selection.table_question import TableQuestion
-from starskip.selection.tune_tables import ScoredTables, TuneRequest, scored_tables
-from starskip.selection.vote_list import VoteList, building_lists, vote_lists
+from starskip.advisor.cost.index_sizes import sizes_of
+from starskip.advisor.families.families import families_of
+from starskip.advisor.families.index import Index, parse_index
+from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.saving_interval import saving_interval
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.tune_tables import ScoredTables, TuneRequest, scored_tables
+from starskip.advisor.selection.vote_list import VoteList, building_lists, vote_lists
 from starskip.settings import Settings
 from starskip.settings.advice_groups import STRATEGIES
 

@@ -26,12 +26,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from skipping.made_up_table import MadeUpTable, Numbers, planned
-from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.metadata.column_cache import ColumnCache
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.column_cache import ColumnCache
+from starskip.file_metadata.open_metadata import open_metadata
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Call, Column, Literal
+from starskip.skipping.build_clause import build_clause
+from starskip.skipping.clause import Clause
 from starskip.spark import skipping
 
 COLUMNS = tuple(f"c{number}" for number in range(10))

@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
-from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
-from starskip.indexes.index import Index
+from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes, sizes_of, window_sizes
+from starskip.advisor.families.index import Index
+from starskip.advisor.selection.choice import ChoiceLimits, choose
+from starskip.advisor.selection.vote_list import VoteList
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.facts_table import facts_rows
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
-from starskip.selection.choice import ChoiceLimits, choose
-from starskip.selection.vote_list import VoteList
 from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES
 

@@ -32,13 +32,13 @@ from time import perf_counter
 import numpy as np
 from intersection_questions import INDEXES, KINDS, Conjunction, conjunction, write_rows
 from intersection_verdict import EQUAL_MS, WrongRows, print_verdict, within
-from starskip.indexes.secondary import IndexedTable, open_table
-from starskip.indexes.secondary.access_paths import Path, access_paths, path_indexes
-from starskip.indexes.secondary.cost import Cost
-from starskip.indexes.secondary.lifecycle import create_indexes
-from starskip.indexes.secondary.postings import PostingReader
-from starskip.indexes.secondary.row_filter import columns_in
-from starskip.indexes.secondary.where_clause import where_expression
+from starskip.secondary import IndexedTable, open_table
+from starskip.secondary.access_paths import Path, access_paths, path_indexes
+from starskip.secondary.cost import Cost
+from starskip.secondary.lifecycle import create_indexes
+from starskip.secondary.postings import PostingReader
+from starskip.secondary.row_filter import columns_in
+from starskip.secondary.where_clause import where_expression
 
 Names = tuple[str, ...]
 SCAN: Names = ("scan",)

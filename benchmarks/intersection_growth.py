@@ -22,7 +22,7 @@ from intersection_events import write_events, write_file
 from intersection_spark import small_session
 from intersection_verdict import WrongRows, print_verdict
 from starskip.execution.engine import Engine
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes, refresh_indexes
+from starskip.secondary.lifecycle import create_indexes, describe_indexes, refresh_indexes
 from starskip.spark.spark_engine import SparkEngine
 
 INDEXES = {"btree": "btree:ts", "rtree": "rtree:lat,lng", "ngram": "ngram:message"}

@@ -26,8 +26,8 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 from intersection_events import Question, questions, write_events
 from intersection_verdict import WrongRows, print_verdict
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes, describe_indexes
 
 INDEXES = ("btree:ts", "rtree:lat,lng", "ngram:message")
 PEERS = ("postgres", "lance", "spark")

@@ -31,11 +31,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 from intersection_verdict import WrongRows, print_verdict, within
-from starskip.indexes.secondary import IndexedTable, open_table
-from starskip.indexes.secondary.fetch import Wanted, fetch_rows
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
-from starskip.indexes.secondary.read_rows import FetchCounts
-from starskip.indexes.secondary.run_reader import BLOCKS
+from starskip.secondary import IndexedTable, open_table
+from starskip.secondary.fetch import Wanted, fetch_rows
+from starskip.secondary.lifecycle import create_indexes, describe_indexes
+from starskip.secondary.read_rows import FetchCounts
+from starskip.secondary.run_reader import BLOCKS
 
 TIME, MEMBER, PLACE = "btree:create_at", "btree:user.create_at", "rtree:lng,lat"
 _ROWS_A_FILE = 250_000

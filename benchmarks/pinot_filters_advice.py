@@ -34,7 +34,7 @@ from pinot.filters.query_day import query_day
 from pinot.filters.replayed_day import ReplayedDay, Structures, ask_day, index_set
 from pinot.filters.tuned_sets import TunedDay, TunedSet
 from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
-from starskip.indexes.index import Index
+from starskip.advisor.families.index import Index
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
 TABLES = {"events": events_table, "orders": orders_table}

@@ -6,22 +6,26 @@ import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pyarrow as pa
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.families.star_tree.recommend.asked_shape import (
+    AnswerableShape,
+    AskedShape,
+    answerable_shape,
+)
+from starskip.advisor.families.star_tree.recommend.candidates import candidate_trees
+from starskip.advisor.families.star_tree.recommend.cuboids import Dimensions
+from starskip.advisor.families.star_tree.recommend.lake_sample import lake_sample
+from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of
+from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.selection.chosen_answers import AnswerTerms, chosen_answers
+from starskip.advisor.selection.recommendation import Budget
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.indexes.star_tree.build.source_table import SourceTable
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape, AskedShape, answerable_shape
-from starskip.indexes.star_tree.recommend.candidates import candidate_trees
-from starskip.indexes.star_tree.recommend.cuboids import Dimensions
-from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
-from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
-from starskip.indexes.star_tree.recommend.table_sample import TableSample
-from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT
-from starskip.selection.chosen_answers import AnswerTerms, chosen_answers
-from starskip.selection.recommendation import Budget
 from starskip.settings import Settings
+from starskip.star_tree.build.source_table import SourceTable
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -19,15 +19,15 @@ from random import Random
 from time import perf_counter
 from typing import TypeVar
 
-from starskip.indexes.answer import AnswerCandidate
-from starskip.indexes.file_skips import FileSkips
-from starskip.indexes.index import Index
-from starskip.indexes.inverted.family import INVERTED
-from starskip.indexes.skipping.family import SKIPPING
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.selection.choice import Choice, ChoiceLimits, choose
-from starskip.selection.chosen_answers import skip_lists
-from starskip.selection.vote_list import Saving, VoteList, building_lists, total_saving, vote_lists
+from starskip.advisor.families.answer import AnswerCandidate
+from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.file_skips import FileSkips
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.skipping.family import SKIPPING
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.selection.choice import Choice, ChoiceLimits, choose
+from starskip.advisor.selection.chosen_answers import skip_lists
+from starskip.advisor.selection.vote_list import Saving, VoteList, building_lists, total_saving, vote_lists
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from skipping.min_max_metadata import INDEXES, NAMES, VALUES, Planner, compared, write_metadata
-from starskip.indexes.skipping.metadata.table_keys import TableKeys
+from starskip.file_metadata.table_keys import TableKeys
 from starskip.predicates.expression import Expression
 from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.encryption.wrapping_key import LocalKey

@@ -22,8 +22,8 @@ from skipping.min_max_metadata import NAMES, VALUES, Planner, compared, write_me
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "support"))
 
 from running_opensearch import RunningOpenSearch
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.table_keys import TableKeys
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.table_keys import TableKeys
 from starskip.predicates.expression import Expression
 from starskip.storage.encryption.keyring import Keyring
 

@@ -29,19 +29,19 @@ from typing import Any
 import duckdb
 from pyspark.sql import SparkSession
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
+from starskip.advisor.families.star_tree.recommend.asked_shape import AskedShape
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.selection.chosen_answers import AnswerTerms
+from starskip.advisor.selection.recommendation import Budget
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.source_table import source_table
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.recommend.asked_shape import AskedShape
-from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.selection.chosen_answers import AnswerTerms
-from starskip.selection.recommendation import Budget
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.serving.answer_sql import Answer, answer_sql
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 from tpch import generate_tpch

@@ -24,20 +24,20 @@ from pathlib import Path
 
 import pyarrow as pa
 from recommended_trees import answerable_shapes, recommended_trees, sample_for
+from starskip.advisor.families.families import families_named
+from starskip.advisor.families.star_tree.recommend.asked_shape import AnswerableShape
+from starskip.advisor.families.star_tree.recommend.asked_shapes import asked_shapes
+from starskip.advisor.families.star_tree.recommend.simulated_tree import TreeLayout
+from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
+from starskip.advisor.families.star_tree.recommend.tree_forecast import Forecaster
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.selection.chosen_answers import AnswerTerms
+from starskip.advisor.selection.recommendation import Budget
+from starskip.advisor.selection.tune_tables import TuneRequest, scored_tables
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.families import families_named
-from starskip.indexes.star_tree.build.source_table import source_table
-from starskip.indexes.star_tree.recommend.asked_shape import AnswerableShape
-from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.simulated_tree import TreeLayout
-from starskip.indexes.star_tree.recommend.table_sample import TableSample
-from starskip.indexes.star_tree.recommend.tree_forecast import Forecaster
-from starskip.indexes.star_tree.settings import StarTreeSettings
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.selection.chosen_answers import AnswerTerms
-from starskip.selection.recommendation import Budget
-from starskip.selection.tune_tables import TuneRequest, scored_tables
 from starskip.settings import Settings
+from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from tpch import generate_tpch
 
 SAMPLE = Path(__file__).parents[1] / "include" / "sample"

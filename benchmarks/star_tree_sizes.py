@@ -24,20 +24,20 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from starskip.advisor.families.star_tree.recommend.combination_sketch import CombinationSketch
+from starskip.advisor.families.star_tree.recommend.combinations import value_codes
+from starskip.advisor.families.star_tree.recommend.document_bytes import SampledRows
+from starskip.advisor.families.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
+from starskip.advisor.families.star_tree.recommend.size_estimate import SizeEstimate, size_estimate
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.source_table import ROWS_PER_BATCH, source_table
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
-from starskip.indexes.star_tree.recommend.combinations import value_codes
-from starskip.indexes.star_tree.recommend.document_bytes import SampledRows
-from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
-from starskip.indexes.star_tree.recommend.size_estimate import SizeEstimate, size_estimate
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.indexes.star_tree.tree_artefact import TableTrees
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.source_table import ROWS_PER_BATCH, source_table
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import TableTrees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 from tpch import generate_tpch

@@ -2,8 +2,8 @@
 
 import sys
 
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
-from starskip.spark.stage_job import stage_job
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.night.stage_job import stage_job
 
 if __name__ == "__main__":
     sys.exit(stage_job(build_star_trees))

@@ -2,8 +2,8 @@
 
 import sys
 
-from starskip.indexes.secondary.refresh_secondary_indexes import refresh_secondary_indexes
-from starskip.spark.stage_job import stage_job
+from starskip.advisor.families.secondary.refresh_secondary_indexes import refresh_secondary_indexes
+from starskip.night.stage_job import stage_job
 
 if __name__ == "__main__":
     sys.exit(stage_job(refresh_secondary_indexes))

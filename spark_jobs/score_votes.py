@@ -3,7 +3,7 @@
 import sys
 
 from starskip.night.score_votes import score_votes
-from starskip.spark.stage_job import stage_job
+from starskip.night.stage_job import stage_job
 
 if __name__ == "__main__":
     sys.exit(stage_job(score_votes))

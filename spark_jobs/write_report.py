@@ -2,8 +2,8 @@
 
 import sys
 
-from starskip.night.write_report import write_report
-from starskip.spark.stage_job import stage_job
+from starskip.night.stage_job import stage_job
+from starskip.reports.write_report import write_report
 
 if __name__ == "__main__":
     sys.exit(stage_job(write_report))

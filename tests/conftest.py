@@ -37,8 +37,9 @@ from shards import pytest_addoption as pytest_addoption
 from shards import tests_of_the_shard
 from short_lived_java import pytest_sessionstart as pytest_sessionstart
 from spark_first import pytest_runtest_logstart as pytest_runtest_logstart
+from starskip.advisor.run.night import Night
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload, workload_table
 from starskip.lake.lake_table import LakeTable
-from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -46,7 +47,6 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.files import open_store
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
-from starskip.workload.shape_workload import Instance, ShapeWorkload, workload_table
 
 # Deadlines would assert timing, and this machine is shared; print_blob lets a failure be run again.
 settings.register_profile(
@@ -60,8 +60,8 @@ _GROUPS = {
     "spark": ("tests/spark/",),
     "airflow": ("tests/dags/", "tests/operation/"),
     "pages": ("tests/ui/",),
-    "gates": ("tests/quality/",),
-    "opensearch": ("tests/indexes/skipping/metadata/opensearch/",),
+    "gates": ("tests/night/quality/",),
+    "opensearch": ("tests/file_metadata/opensearch/",),
 }
 """Tests that share what is slow to start, the longest first: a night, a Spark session, Airflow's own modules
 with the home that they were first imported with, a browser, a judged night, a server of OpenSearch.
@@ -106,7 +106,7 @@ os.environ.setdefault("STARSKIP_SECONDARY_SEED", str(random.SystemRandom().randr
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Tell what random tables and conditions were drawn by, whether a test of them failed or not."""
     reports = [each for found in terminalreporter.stats.values() for each in found]
-    if any("indexes/secondary/" in str(getattr(each, "nodeid", "")) for each in reports):
+    if any("tests/secondary/" in str(getattr(each, "nodeid", "")) for each in reports):
         terminalreporter.write_line(f"STARSKIP_SECONDARY_SEED={os.environ['STARSKIP_SECONDARY_SEED']}")
 
 

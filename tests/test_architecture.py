@@ -75,7 +75,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports: at the top, in a function, for types, by ``indexes/lazy.py``."""
+    """Yield the modules that a file imports: at the top, in a function, for types, by ``lazy.py``."""
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -143,17 +143,17 @@ def test_each_engine_is_imported_in_its_home_only() -> None:
 
 def test_duckdb_has_one_home() -> None:
     homes = {module_of(path) for path, module in imports() if module.split(".")[0] == "duckdb"}
-    assert homes == {"starskip.indexes.star_tree.sandboxed_duckdb"}
+    assert homes == {"starskip.sql.sandboxed_duckdb"}
 
 
 FOOTERS_ELSEWHERE = {
     # Of files that this package has written itself, whose names are compared there: nobody else opens one.
     "storage/checked_parquet.py",
-    "indexes/star_tree/recommend/document_bytes.py",
+    "advisor/families/star_tree/recommend/document_bytes.py",
     # Of a table's files, whose row groups are read: one has the footer from ``lake`` already, the other reads
     # all of a file at once.
-    "indexes/secondary/read_rows.py",
-    "indexes/star_tree/build/source_table.py",
+    "secondary/read_rows.py",
+    "star_tree/build/source_table.py",
 }
 
 
@@ -167,10 +167,10 @@ def test_footers_of_a_tables_files_are_read_in_one_part() -> None:
         and isinstance(node.value, ast.Name)
         and node.value.id == "pq"
     }
-    assert {path for path, name in calls if name == "read_metadata"} == {"lake/parquet_footers.py"}
+    assert {path for path, name in calls if name == "read_metadata"} == {"lake/parquet/parquet_footers.py"}
     outside = {path for path, _ in calls if not path.startswith("lake/")}
     assert outside == FOOTERS_ELSEWHERE
-    given = (PACKAGE / "indexes/secondary/read_rows.py").read_text(encoding="utf-8")
+    given = (PACKAGE / "secondary/read_rows.py").read_text(encoding="utf-8")
     assert given.count("pq.ParquetFile(") == given.count("metadata=footer") == 1
 
 
@@ -202,22 +202,22 @@ FOLDERS_OF_FAMILIES = re.compile(
     r"starskip\.indexes\.(inverted|range|sorted_column|star_tree|skipping|secondary)\b"
 )
 USE_A_FAMILY = {
-    "configuration/night_from_config.py": "types of columns are written as star-trees cast to them",
-    "cost/alternatives.py": "a sort order takes the place of another one",
-    "cost/baseline_ranking.py": "the scores of Pinot's own tuner are for inverted indexes",
-    "cost/expression_masks.py": "expressions of filters are evaluated in the DuckDB of star-trees",
-    "cost/parser_selectivity.py": "the rule of Pinot's own tuner asks what an inverted index answers",
-    "cost/read_overviews.py": "the setting untracked_inverted_index",
-    "cost/table_source.py": "the setting untracked_inverted_index",
+    "night/configuration/night_from_config.py": "types of columns are written as star-trees cast to them",
+    "advisor/cost/alternatives.py": "a sort order takes the place of another one",
+    "advisor/cost/baseline_ranking.py": "the scores of Pinot's own tuner are for inverted indexes",
+    "advisor/cost/expression_masks.py": "expressions of filters are evaluated in the DuckDB of star-trees",
+    "advisor/cost/parser_selectivity.py": "the rule of Pinot's own tuner asks what an inverted index answers",
+    "advisor/cost/read_overviews.py": "the setting untracked_inverted_index",
+    "advisor/cost/table_source.py": "the setting untracked_inverted_index",
     "night/parse_query_logs.py": "Spark's event logs are parsed where skipping reads them",
-    "night/write_report.py": "loads users' index types, whose words the section shows",
-    "quality/check_stage.py": "loads users' index types before gates judge them",
+    "reports/write_report.py": "loads users' index types, whose words the section shows",
+    "night/quality/check_stage.py": "loads users' index types before gates judge them",
     "reports/advice_evidence.py": "star-trees stand in report.json under names of their own",
     "reports/config_block.py": "star-trees stand in report.json under names of their own",
     "reports/evidence.py": "report.json has fields for star-trees and skipping indexes",
     "reports/shapes_evidence.py": "a shape tells which star-tree answers it",
     "reports/table_evidence.py": "a shape tells which star-tree answers it",
-    "selection/past_nights.py": "the sort order of the last advice is an index of its own",
+    "advisor/selection/past_nights.py": "the sort order of the last advice is an index of its own",
 }
 """Modules outside of the families' folders that import from one, with the reason; none may be added."""
 

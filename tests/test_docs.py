@@ -8,8 +8,8 @@ from pkgutil import resolve_name
 
 import pytest
 from click import Choice, Group, Option, Parameter
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.cli.main import _COMMANDS
-from starskip.indexes.family_settings import family_defaults
 from starskip.settings.settings_page import settings_page
 
 ROOT = Path(__file__).parents[1]

@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from settings_with import settings_document, settings_with
+from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.families.skipping.settings import SkippingSettings
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.errors import ConfigError
-from starskip.indexes.family_settings import family_defaults
-from starskip.indexes.skipping.settings import SkippingSettings
-from starskip.indexes.star_tree.settings import StarTreeSettings
 from starskip.settings import Settings, SettingsGroup, setting
 from starskip.settings.declared import Declared
 from starskip.settings.environment import environment_overrides, settings_environment

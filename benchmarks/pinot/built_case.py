@@ -14,12 +14,12 @@ from pinot.running_pinot import RunningPinot
 from pinot.star_tree_cases import Case
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.serving.star_tree import StarTree
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.table_config import read_table_configs
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.serving.star_tree import StarTree
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for

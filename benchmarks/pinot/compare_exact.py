@@ -13,7 +13,7 @@ from pinot.pinots_rules import documents_scanned
 from pinot.raw_rows import RawRows
 from pinot.running_pinot import RunningPinot
 from pinot.star_tree_cases import ALL, QUERIES, Query
-from starskip.indexes.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.answer_sql import answer_sql
 
 
 @dataclass(frozen=True, slots=True)

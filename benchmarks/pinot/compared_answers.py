@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from starskip.indexes.star_tree.measure import MeasureKind
-from starskip.indexes.star_tree.measures.sketch_answers import error_bound
-from starskip.indexes.star_tree.measures.sketches import HLL_LG_K, KLL_K, T_DIGEST_K
+from starskip.star_tree.measure import MeasureKind
+from starskip.star_tree.measures.sketch_answers import error_bound
+from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, T_DIGEST_K
 
 RELATIVE_TOLERANCE = 1e-9
 """Relative tolerance of doubles: the order in which they are added differs."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 DIMENSIONS = ("l_returnflag", "l_linestatus", "l_shipmode", "l_shipinstruct", "l_shipdate")
 EXACT_PAIRS = (

@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from lake_listing import COLUMNS, write_delta, write_iceberg
-from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder, collection_of
-from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
-from starskip.indexes.skipping.metadata.write_collected import write_collected
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.collect_order import FILES, Collection, CollectOrder, collection_of
+from starskip.file_metadata.describe_metadata import describe_metadata
+from starskip.file_metadata.metadata_files import FILES_SCHEMA
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import existing_metadata
+from starskip.file_metadata.write_collected import write_collected
+from starskip.skipping.registry import index_from_specification
 from starskip.spark.skipping import refresh_relation as refreshing
 from starskip.spark.skipping.lake_reader import LakeReader
 from starskip.spark.skipping.opened_table import opened_table

@@ -17,14 +17,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder, collection_of
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
-from starskip.indexes.skipping.metadata.table_files import TableFiles
-from starskip.indexes.skipping.metadata.table_source import TableSource
-from starskip.indexes.skipping.metadata.write_collected import write_collected
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.collect_order import Collection, CollectOrder, collection_of
+from starskip.file_metadata.metadata_location import metadata_location
+from starskip.file_metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.file_metadata.table_files import TableFiles
+from starskip.file_metadata.table_source import TableSource
+from starskip.file_metadata.write_collected import write_collected
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.registry import index_from_specification
 from starskip.spark.skipping.collect_tasks import groups_of
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.read_signature import read_signature

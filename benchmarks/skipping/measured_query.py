@@ -9,7 +9,7 @@ from typing import Any
 
 from skipping.questions import GEOSPATIAL
 from skipping.spark_process import files_read, read_bytes_of_processes
-from starskip.indexes.skipping.metadata.table_metadata import COLUMNS
+from starskip.file_metadata.table_metadata import COLUMNS
 from starskip.spark import skipping
 
 

@@ -19,7 +19,7 @@ from skipping.functions import agent_name, register
 from skipping.measured_query import measured, use
 from skipping.metadata_time import RETRIEVED
 from skipping.paper_tables import PaperTables
-from starskip.indexes.skipping.indicators import indicators
+from starskip.advisor.families.skipping.indicators import indicators
 
 QUERIES = 50
 LENGTH_QUERIES = 20

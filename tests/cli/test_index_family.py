@@ -11,16 +11,16 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-from starskip.indexes.families import BUILT_IN
-from starskip.indexes.family_settings import family_defaults
+from starskip.advisor.families.families import BUILT_IN
+from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.reports.sentences import kind_label, kind_noun
-from starskip.run.stages import STAGE_NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "add-an-index-family.md"
 LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"
 NIGHT_LOG = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-20.log.gz"
 ROUTED = """
-from starskip.indexes.family import AccessPath, Family
+from starskip.advisor.families.family import AccessPath, Family
 from starskip.sql.predicate import Operator
 
 def serves(leaf, target):
@@ -30,9 +30,9 @@ FAMILIES = [Family("bitmap", "a bitmap", "bitmaps", path=AccessPath(serves, lamb
 """
 
 BLOOMS = """
-from starskip.indexes.answer import AnswerCandidate, AnswerOffer
-from starskip.indexes.family import Family
-from starskip.indexes.index import Index
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index
 
 class Bloom:
     key = "bloomFilterColumns"
@@ -170,7 +170,7 @@ def test_a_night_advises_it_and_its_report_says_so(
         ("def (", "SyntaxError", 3),
         ("import sys; sys.exit(5)", "SystemExit: 5", 3),
         ("import not_there_at_all", "not_there_at_all", 3),
-        ("from starskip.indexes.families import BUILT_IN as FAMILIES", "is called", 3),
+        ("from starskip.advisor.families.families import BUILT_IN as FAMILIES", "is called", 3),
     ],
 )
 def test_a_module_that_is_none_is_one_line(
@@ -202,8 +202,8 @@ def test_a_module_with_its_ending_gets_a_hint(
 
 
 ONE_FAILS = """
-from starskip.indexes.answer import AnswerOffer
-from starskip.indexes.family import Family
+from starskip.advisor.families.answer import AnswerOffer
+from starskip.advisor.families.family import Family
 
 def answer(queries):
     if queries.table == "airlineStats":
@@ -245,7 +245,7 @@ def test_the_path_family_of_the_page_has_its_own_words_and_codes(
 
 
 OWN_CODE = """
-from starskip.indexes.family import AccessPath, Family, Obstacle
+from starskip.advisor.families.family import AccessPath, Family, Obstacle
 
 def serves(leaf, target):
     return True

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.run.night import Night
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.fit_latency_model import fit_latency_model
 from starskip.night.parse_query_logs import parse_query_logs
-from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.local_storage import LocalStorage

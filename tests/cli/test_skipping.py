@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 from starskip.cli.skipping_contents import explained_text
-from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
-from starskip.indexes.skipping.metadata.table_source import TableSource
-from starskip.indexes.skipping.metadata.table_state import TableState
+from starskip.file_metadata.open_metadata import metadata_chain
+from starskip.file_metadata.table_source import TableSource
+from starskip.file_metadata.table_state import TableState
 from starskip.storage.local_storage import LocalStorage
 
 Call = Callable[..., Result]
 
-MODULE = """from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
+MODULE = """from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 
 @register
@@ -51,7 +51,7 @@ def table(tmp_path: Path) -> Path:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, with a module of an index type."""
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr("starskip.indexes.skipping.registry._types", {})
+    monkeypatch.setattr("starskip.skipping.registry._types", {})
     monkeypatch.chdir(tmp_path)
     (tmp_path / "flawed_types.py").write_text(MODULE)
     yield tmp_path

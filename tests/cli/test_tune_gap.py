@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from starskip.advisor.families.families import FamilyChoice
+from starskip.advisor.selection.chosen_answers import ChosenAnswers
+from starskip.advisor.selection.recommendation import Recommendation, Stop
+from starskip.advisor.selection.saving_interval import SavingInterval
+from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
-from starskip.indexes.families import FamilyChoice
-from starskip.selection.chosen_answers import ChosenAnswers
-from starskip.selection.recommendation import Recommendation, Stop
-from starskip.selection.saving_interval import SavingInterval
-from starskip.selection.table_advice import TableAdvice
 
 NOTHING = Recommendation((), SavingInterval(0.0, 0.0, 0.0), (), Stop.NOTHING_TO_SAVE, ())
 ADVICE = TableAdvice("t", NOTHING, (), (), 0, 0, 0, 0, 0, voted_entries=200.0)

@@ -60,4 +60,4 @@ def test_the_dag_file_is_imported_without_what_reads_nights(tmp_path: Path) -> N
     # The form shows what the configuration holds, so that its reader is there, and no reader of artefacts.
     of_stores = [name for name in of_ours if name.startswith("starskip.storage.")]
     assert not [name for name in of_stores if not name.startswith("starskip.storage.files")]
-    assert not any(name.startswith("starskip.quality") for name in of_ours)
+    assert not any(name.startswith("starskip.night.quality") for name in of_ours)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starskip.configuration.night_from_config import night_from_config
+from starskip.night.configuration.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -20,7 +20,7 @@ CHECKOUT = Path(__file__).parents[2]
 
 
 def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
-    from starskip.run.stages import STAGE_NAMES
+    from starskip.advisor.run.stages import STAGE_NAMES
 
     (root,) = nightly.roots
     found = []
@@ -234,8 +234,8 @@ def test_who_only_asks_what_a_run_is_about_gets_no_keys(
 
 
 def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
-    from starskip.night.write_report import write_report
-    from starskip.spark.stage_job import _night_arguments, _parser
+    from starskip.night.stage_job import _night_arguments, _parser
+    from starskip.reports.write_report import write_report
 
     request = requested(
         nightly,

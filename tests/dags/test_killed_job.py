@@ -129,7 +129,7 @@ def test_a_job_ends_itself_when_the_task_that_submitted_it_is_gone(tmp_path: Pat
     job = textwrap.dedent(
         f"""
         import os, time
-        from starskip.run.submitting_process import end_with_submitter
+        from starskip.night.submitting_process import end_with_submitter
         end_with_submitter(os.environ)
         open({str(tmp_path / "began")!r}, "w").close()
         time.sleep(600)

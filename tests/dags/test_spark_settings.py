@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from job_context import context_of
-from starskip.configuration.night_from_config import NightArguments, night_from_config, spark_settings
 from starskip.errors import ConfigError
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config, spark_settings
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from starskip.indexes.family_settings import family_defaults
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.settings.overrides import with_overrides
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
@@ -139,7 +139,7 @@ def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
 
 
 def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:
-    from starskip.configuration.config_document import config_document
+    from starskip.night.configuration.config_document import config_document
     from starskip.orchestration.configured_form import known_tables
 
     assert served.params.get_param("tables").schema["examples"] == ["airlineStats", "lineitem"]

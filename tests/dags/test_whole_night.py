@@ -24,7 +24,7 @@ import pytest
 from lake_formats import jars_behind_sparks, session_settings
 from local_submit import ON_A_CLUSTER, local_submit
 from local_submit import job_server as job_server
-from starskip.run.stages import STAGE_NAMES
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS

@@ -13,14 +13,14 @@ import pytest
 import zstandard
 from sample.lake_table import FILES, write_lake_table
 from sample.spark_queries import PAIRS, QUERIES, pair_queries, sample_queries
-from starskip.indexes.skipping.choice.candidate_indexes import candidate_indexes
-from starskip.indexes.skipping.workload.expression_json import UNKNOWN
-from starskip.indexes.skipping.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
-from starskip.indexes.skipping.workload.table_locations import TableLocations
-from starskip.lake.spark_events.event_logs import event_logs
-from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
-from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.advisor.families.skipping.choice.candidate_indexes import candidate_indexes
+from starskip.advisor.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
+from starskip.advisor.workload.spark_events.event_logs import event_logs
+from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
+from starskip.advisor.workload.spark_events.sql_executions import read_event_log
+from starskip.advisor.workload.table_locations import TableLocations
 from starskip.predicates.expression import nodes
+from starskip.predicates.expression_json import UNKNOWN
 
 EVENTS = Path(__file__).parents[2] / "include" / "sample" / "spark_events"
 LOCATIONS = TableLocations({"file:/lake/lineitem": "lineitem"})

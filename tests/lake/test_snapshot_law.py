@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 from law_cases import law_cases
 from pyiceberg.catalog.sql import SqlCatalog
 from starskip.errors import SourceError
-from starskip.lake import file_columns, iceberg_bounds, iceberg_manifests
+from starskip.lake import file_columns
 from starskip.lake.file_columns import stored_names, with_names_of_today
+from starskip.lake.iceberg import iceberg_bounds, iceberg_manifests
 from starskip.lake.open_table import open_table
 from starskip.lake.table_snapshot import TableSnapshot
 

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 from charts_drawn_once import charts_drawn_once
 from settings_with import settings_with
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.execution.local_engine import LocalEngine
-from starskip.quality.check_stage import check_stage
-from starskip.run.night import Night, StageResult
-from starskip.run.stages import STAGE_NAMES, stage_named
+from starskip.night.quality.check_stage import check_stage
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for

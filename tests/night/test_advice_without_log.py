@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from index_choice import in_force
 from settings_with import settings_with
-from starskip.indexes.families import families_named
-from starskip.selection.advice_without_log import advice_without_log
+from starskip.advisor.families.families import families_named
+from starskip.advisor.selection.advice_without_log import advice_without_log
 from starskip.settings import Settings
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 from index_choice import advised, in_force
 from settings_with import settings_with
-from starskip.indexes.index import Index, parse_index
-from starskip.selection.advise_table import TableAdvice
-from starskip.selection.look_back import NightVotes
-from starskip.selection.past_nights import NO_PAST, PastNights, night_votes
+from starskip.advisor.families.index import Index, parse_index
+from starskip.advisor.selection.advise_table import TableAdvice
+from starskip.advisor.selection.look_back import NightVotes
+from starskip.advisor.selection.past_nights import NO_PAST, PastNights, night_votes
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import VOTES
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 Vote = tuple[ShapeWorkload, str, float]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from settings_with import settings_with
-from starskip.cost.planned_votes import sampled_files
+from starskip.advisor.cost.planned_votes import sampled_files
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import CapExceeded
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.pinot.segments.segment_files import list_segments
-from starskip.run.stages import STAGE_NAMES
 
 pytestmark = pytest.mark.slow
 

@@ -13,16 +13,16 @@ import pytest
 from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from settings_with import settings_with
+from starskip.advisor.families.star_tree import build_star_trees as stage_module
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.advisor.run.night import StageResult
 from starskip.errors import NotPlainFiles, SourceOutage, StaleTree, StorageError, UnsupportedQuery
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree import build_star_trees as stage_module
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
-from starskip.indexes.star_tree.serving.answer_sql import answer_sql
-from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.lake.iceberg_deletes import DeleteFiles
+from starskip.lake.iceberg.iceberg_deletes import DeleteFiles
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_snapshot import DELETES
-from starskip.run.night import StageResult
+from starskip.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.tree_set import open_trees
 
 Config = Callable[..., dict[str, Any]]
 

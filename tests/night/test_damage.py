@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import SourceError
-from starskip.run.stages import STAGE_NAMES
 
 ADVICE_STAGES = STAGE_NAMES[:-1]
 NOISE = random.Random(20261120).randbytes(500)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 from settings_with import settings_with
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import StorageError
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
-from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.run.expire_snapshots import expire_snapshots
-from starskip.run.stages import STAGE_NAMES
+from starskip.night.expire_snapshots import expire_snapshots
+from starskip.star_tree.serving.tree_set import open_trees
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 

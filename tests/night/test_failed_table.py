@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.cost import planned_votes
+from starskip.advisor.cost import planned_votes
+from starskip.advisor.families.star_tree import build_star_trees
+from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
+from starskip.advisor.selection.past_nights import past_nights
 from starskip.errors import StarskipError, StorageOutage
-from starskip.indexes.star_tree import build_star_trees
-from starskip.indexes.star_tree.chosen_trees import ChosenTree
-from starskip.indexes.star_tree.function_column_pair import FunctionColumnPair
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.lake.lake_table import LakeTable
-from starskip.night import fit_latency_model, score_votes, select_indexes, write_report
-from starskip.quality.check_stage import check_stage
+from starskip.night import fit_latency_model, score_votes, select_indexes
+from starskip.night.quality.check_stage import check_stage
+from starskip.reports import write_report
 from starskip.reports.report_lists import night_rows
-from starskip.run.stages import STAGE_NAMES
-from starskip.run.table_by_table import failure_words, is_of_one_table, table_by_table
-from starskip.selection.past_nights import past_nights
+from starskip.star_tree.function_column_pair import FunctionColumnPair
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 pytestmark = [pytest.mark.quality, pytest.mark.filterwarnings("default")]
 

@@ -7,12 +7,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from starskip.advisor.families.family import Family
+from starskip.advisor.run.night import StageResult
 from starskip.errors import StorageError
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.family import Family
 from starskip.night import verify_indexes as module
 from starskip.night.verify_indexes import verify_indexes
-from starskip.run.night import StageResult
 
 RAN: list[str] = []
 

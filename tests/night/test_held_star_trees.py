@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
 from starskip.storage.manifest import Part
 
 Config = Callable[..., dict[str, Any]]

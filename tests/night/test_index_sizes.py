@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from settings_with import settings_with
-from starskip.cost import sampled_index_sizes as sampling
-from starskip.cost.index_sizes import sizes_of
-from starskip.indexes.index import Index, parse_index
+from starskip.advisor.cost import sampled_index_sizes as sampling
+from starskip.advisor.cost.index_sizes import sizes_of
+from starskip.advisor.families.index import Index, parse_index
 
 pytestmark = pytest.mark.slow
 

@@ -14,12 +14,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from gate_checks import import_great_expectations
-from starskip.configuration.night_from_config import NightArguments, night_from_config
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import ConfigError, SourceError
 from starskip.lake.lake_table import LakeTable
-from starskip.quality.check_stage import check_stage
-from starskip.run.night import Night
-from starskip.run.stages import STAGE_NAMES
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.quality.check_stage import check_stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality]
 

@@ -15,15 +15,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starskip.advisor.families.star_tree.recommend import lake_sample as module
+from starskip.advisor.families.star_tree.recommend import lake_sample as of_samples
+from starskip.advisor.families.star_tree.recommend.lake_sample import lake_sample
+from starskip.advisor.families.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
+from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
 from starskip.errors import CapExceeded, SourceError, StorageError
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build.source_table import source_table
-from starskip.indexes.star_tree.recommend import lake_sample as module
-from starskip.indexes.star_tree.recommend import lake_sample as of_samples
-from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
-from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
-from starskip.indexes.star_tree.recommend.table_sample import TableSample
+from starskip.star_tree.build.source_table import source_table
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage_for import storage_for

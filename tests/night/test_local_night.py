@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from settings_with import settings_with
+from starskip.advisor.run.stages import STAGE_NAMES, STAGES
 from starskip.errors import SourceError
-from starskip.run.stages import STAGE_NAMES, STAGES
 from starskip.settings import Settings
 
 SAMPLE = Path(__file__).parents[2] / "include" / "sample"

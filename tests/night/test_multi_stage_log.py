@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from gate_checks import import_great_expectations
 from settings_with import settings_with
-from starskip.indexes.families import families_named
-from starskip.run.stages import STAGE_NAMES
-from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
+from starskip.advisor.families.families import families_named
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality]
 

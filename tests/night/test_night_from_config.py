@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.configuration.night_from_config import NightArguments, night_from_config, spark_settings
+from starskip.advisor.run.night import Night
 from starskip.errors import ConfigError
-from starskip.indexes.star_tree.build.column_types import named_type
 from starskip.lake.lake_table import LakeTable
-from starskip.run.night import Night
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config, spark_settings
+from starskip.predicates.column_types import named_type
 
 CONFIG = """
 store: {artefacts: store, readable_by: group}

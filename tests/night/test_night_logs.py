@@ -17,12 +17,12 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from settings_with import settings_with
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import ConfigError, SourceError
 from starskip.execution.local_engine import LocalEngine
+from starskip.night.night_logs import night_logs
 from starskip.night.parse_query_logs import parse_query_logs
-from starskip.run.night import Night
-from starskip.run.night_logs import night_logs
-from starskip.run.stages import STAGE_NAMES
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for

@@ -15,9 +15,9 @@ from typing import Any
 import obstore
 import pytest
 from click.testing import CliRunner
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.cli.main import main
 from starskip.errors import SourceError, StarskipError
-from starskip.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

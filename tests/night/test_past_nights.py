@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from settings_with import settings_with
+from starskip.advisor.families.index import Index
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.past_nights import night_votes, past_nights
 from starskip.errors import StorageOutage
-from starskip.indexes.index import Index
-from starskip.run.night import Night
-from starskip.selection.past_nights import night_votes, past_nights
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS, VOTES, WORKLOAD

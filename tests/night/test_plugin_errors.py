@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.run.plugin_errors import plugin_errors
 from starskip.errors import SourceError, StarskipError
-from starskip.indexes.skipping.registry import load_modules
-from starskip.run.plugin_errors import plugin_errors
+from starskip.skipping.registry import load_modules
 
 _MODULE = """import datetime as dt
 

@@ -12,7 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from report_cases import lineitem
+from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import MissingSource, StorageError
+from starskip.night.night_runs import failed_run, night_runs, note_run
 from starskip.reports import report_lists
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import published_document, published_page, published_table
@@ -26,10 +30,6 @@ from starskip.reports.report_lists import (
     table_rows,
 )
 from starskip.reports.report_row import NightRows, ReportRow
-from starskip.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
-from starskip.run.night import Night
-from starskip.run.night_runs import failed_run, night_runs, note_run
-from starskip.run.stages import STAGE_NAMES
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part

@@ -10,8 +10,8 @@ import pytest
 from gate_checks import import_great_expectations
 from redacted_log import redacted_log
 from settings_with import settings_with
-from starskip.indexes.families import families_named
-from starskip.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
+from starskip.advisor.families.families import families_named
+from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality]
 

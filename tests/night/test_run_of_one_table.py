@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from settings_with import settings_with
-from starskip.run.expire_snapshots import expire_snapshots
+from starskip.night.expire_snapshots import expire_snapshots
 from starskip.storage.manifest import Part
 
 pytestmark = pytest.mark.slow

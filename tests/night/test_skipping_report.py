@@ -10,15 +10,15 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.indexes.skipping.report.collect_section import skipping_report
-from starskip.indexes.skipping.report.section_data import (
+from starskip.advisor.families.skipping.report.collect_section import skipping_report
+from starskip.advisor.families.skipping.report.section_data import (
     EvaluatedQueries,
     OtherSkippingIndex,
     RefusedSkippingIndex,
     SkippingFactors,
     SkippingIndexes,
 )
-from starskip.run.night import Night
+from starskip.advisor.run.night import Night
 from starskip.settings import Settings
 from starskip.storage import lake_schemas
 from starskip.storage.artefact_store import ArtefactStore

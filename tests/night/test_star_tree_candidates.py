@@ -15,30 +15,30 @@ import pytest
 from deltalake import write_deltalake
 from index_choice import trees_of, with_star_trees
 from settings_with import settings_with
-from starskip.execution.engine_tasks import EngineTasks
-from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.chosen_trees import chosen_trees
-from starskip.indexes.star_tree.recommend.asked_shapes import asked_shapes
-from starskip.indexes.star_tree.recommend.star_tree_candidates import (
+from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
+from starskip.advisor.families.star_tree.recommend.asked_shapes import asked_shapes
+from starskip.advisor.families.star_tree.recommend.star_tree_candidates import (
     StarTreeCandidates,
     TableRows,
     star_tree_candidates,
 )
-from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.indexes.star_tree.tree_properties import star_tree_properties
+from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of
+from starskip.advisor.families.star_tree.tree_properties import star_tree_properties
+from starskip.advisor.selection.chosen_answers import AnswerTerms, ChosenAnswers
+from starskip.advisor.selection.recommendation import Budget
+from starskip.advisor.workload.shape_entries import ShapeEntries
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
 from starskip.lake.lake_table import LakeTable
-from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers
-from starskip.selection.recommendation import Budget
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.workload.shape_entries import ShapeEntries
-from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 pytestmark = pytest.mark.slow
 

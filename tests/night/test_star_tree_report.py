@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
+from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
-from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
-from starskip.indexes.star_tree.report.star_tree_report import star_tree_report
-from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.night.verify_indexes import verify_indexes
-from starskip.workload.shape_workload import workload_shapes
+from starskip.star_tree.serving import star_tree as star_tree_module
 
 pytestmark = pytest.mark.slow
 

@@ -9,23 +9,23 @@ import pyarrow as pa
 import pytest
 from index_choice import trees_of
 from settings_with import settings_with
-from starskip.indexes.answer import AnswerOffer, TableQueries
-from starskip.indexes.families import BUILT_IN, FamilyChoice
-from starskip.indexes.index import Index
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.recommend.candidates import CandidateTree
-from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of, tree_index
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.advisor.families.answer import AnswerOffer, TableQueries
+from starskip.advisor.families.families import BUILT_IN, FamilyChoice
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
+from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of, tree_index
+from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.past_nights import NO_PAST, PastNights
+from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.pinot.table_config import TableConfig
-from starskip.selection.advise_table import advise_table
-from starskip.selection.past_nights import NO_PAST, PastNights
-from starskip.selection.table_advice import TableAdvice
-from starskip.selection.table_question import TableQuestion
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.schemas import VOTES
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 OVERVIEW = TableOverview(
     "t", 1, 1_000, {name: ColumnOverview(name, cardinality=100.0, dictionary_ratio=1.0) for name in "ab"}

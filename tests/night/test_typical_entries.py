@@ -5,14 +5,14 @@ from __future__ import annotations
 import index_choice
 import pytest
 from settings_with import settings_with
-from starskip.cost.estimation_votes import estimation_votes
-from starskip.cost.planned_votes import candidate_indexes
-from starskip.indexes.access_paths import AccessPaths
-from starskip.indexes.families import families_named
+from starskip.advisor.cost.estimation_votes import estimation_votes
+from starskip.advisor.cost.planned_votes import candidate_indexes
+from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.families import families_named
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.workload.shape_workload import Instance, ShapeWorkload
 
 TABLE = TableOverview("t", 10, 1000, {name: ColumnOverview(name, cardinality=100.0) for name in "ab"})
 

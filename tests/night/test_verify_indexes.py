@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from settings_with import settings_with
+from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.advisor.run.night import StageResult
 from starskip.errors import SourceError, StorageError, exit_code
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build_star_trees import build_star_trees
-from starskip.indexes.star_tree.serving import star_tree as star_tree_module
 from starskip.night.verify_indexes import verify_indexes
-from starskip.run.night import StageResult
+from starskip.star_tree.serving import star_tree as star_tree_module
 
 pytestmark = pytest.mark.slow
 

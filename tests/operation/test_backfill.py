@@ -25,8 +25,8 @@ import zstandard
 from free_ports import free_ports
 from local_submit import ON_A_CLUSTER, local_submit
 from local_submit import job_server as job_server
-from starskip.run.night_runs import NIGHT_RUNS
-from starskip.run.stages import STAGE_NAMES
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.night.night_runs import NIGHT_RUNS
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,13 +42,13 @@ UNLOGGED, BROKEN, ON_CLUSTER = NIGHTS = ("2026-11-17", "2026-11-18", "2026-11-19
 _AT_START = """import sys
 if "scheduler" in sys.orig_argv:
     import great_expectations
-    import starskip.configuration.night_from_config
+    import starskip.night.configuration.night_from_config
     import starskip.orchestration.configured_form
     import starskip.orchestration.night_outcome
-    import starskip.quality.check_stage
-    import starskip.run.look_for_log
-    from starskip.indexes.families import BUILT_IN
-    from starskip.run.stages import STAGES
+    import starskip.night.quality.check_stage
+    import starskip.night.look_for_log
+    from starskip.advisor.families.families import BUILT_IN
+    from starskip.advisor.run.stages import STAGES
     gates = [stage.load_gate() for stage in STAGES if stage.gate]
     gates += [family.gates() for family in BUILT_IN if family.gates]
 """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.indexes.access_paths import access_paths
+from starskip.advisor.families.access_paths import access_paths
 from starskip.sql.predicate import Leaf, Operator
 
 EQUALITIES = {"=", "<>", "in", "not in"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pinot.tree_matching.fitting_tree import fitting_tree
-from starskip.indexes.star_tree.query.pinot_aggregation import pinot_query
+from starskip.advisor.families.star_tree.recommend.pinot_aggregation import pinot_query
 from starskip.pinot.star_tree_filter import NotServed
 from starskip.pinot.star_tree_matching import (
     Aggregation,

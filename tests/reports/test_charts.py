@@ -7,8 +7,8 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
-from starskip.indexes.skipping.report.section import skipping_picture
-from starskip.indexes.star_tree.report.section import star_tree_picture
+from starskip.advisor.families.skipping.report.section import skipping_picture
+from starskip.advisor.families.star_tree.report.section import star_tree_picture
 from starskip.reports.charts import (
     MAX_POINTS,
     Chart,

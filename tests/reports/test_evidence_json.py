@@ -7,8 +7,7 @@ from datetime import UTC
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from starskip.errors import SourceError
-from starskip.indexes.skipping.report.section_data import (
+from starskip.advisor.families.skipping.report.section_data import (
     ChosenSkippingIndex,
     OtherSkippingIndex,
     RefusedSkippingIndex,
@@ -17,7 +16,7 @@ from starskip.indexes.skipping.report.section_data import (
     SkippingFactors,
     SkippingIndexes,
 )
-from starskip.indexes.star_tree.report.star_tree_evidence import (
+from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     AnsweredShape,
     ChosenStarTree,
     ProvedShape,
@@ -25,6 +24,7 @@ from starskip.indexes.star_tree.report.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
+from starskip.errors import SourceError
 from starskip.reports.advice_values import ChosenIndex, ConfigChange, Interval, KCurve, KeyChange, KPoint
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_json import evidence_from_json, evidence_to_json, harmless_json

@@ -15,9 +15,9 @@ from xml.etree import ElementTree
 import pytest
 from charts_drawn_once import charts_drawn_once
 from markdown_it import MarkdownIt
-from starskip.indexes.skipping.report.section import skipping_picture
-from starskip.indexes.skipping.report.section_data import EvaluatedQueries
-from starskip.indexes.star_tree.report.section import star_tree_picture
+from starskip.advisor.families.skipping.report.section import skipping_picture
+from starskip.advisor.families.skipping.report.section_data import EvaluatedQueries
+from starskip.advisor.families.star_tree.report.section import star_tree_picture
 from starskip.reports.charts import pairs_chart, shapes_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence

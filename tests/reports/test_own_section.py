@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from starskip.indexes import families
-from starskip.indexes.family import Family
-from starskip.indexes.family_section import FamilySection, PairsPicture, ShapePair
-from starskip.indexes.headline_pieces import Piece
+from starskip.advisor.families import families
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_section import FamilySection, PairsPicture, ShapePair
+from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.family_sections import family_sections

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from itertools import groupby
 
 import pytest
+from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_pages import (
@@ -23,7 +24,6 @@ from starskip.reports.render_pages import (
 )
 from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
-from starskip.run.gate_verdicts import GateCheck
 
 LINKS = PageLinks("/starskip")
 DAY = date(2026, 11, 20)

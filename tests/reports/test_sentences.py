@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from starskip.indexes.skipping.report.section import KINDS
+from starskip.advisor.families.skipping.report.section import KINDS
 from starskip.reports.advice_values import ConfigChange, Index, ReasonedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.headline import headline

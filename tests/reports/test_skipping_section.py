@@ -8,7 +8,7 @@ from dataclasses import replace
 from html import unescape
 
 import pytest
-from starskip.indexes.skipping.report.section_data import (
+from starskip.advisor.families.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
     MAX_SKIPPED_SHAPES,
     ChosenSkippingIndex,

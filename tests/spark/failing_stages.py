@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
+from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import SourceError, StorageOutage
 from starskip.execution.engine import Engine
-from starskip.run.night import Night, StageResult
-from starskip.spark.stage_job import stage_job
+from starskip.night.stage_job import stage_job
 
 ROW = pa.schema([("text", pa.string())])
 

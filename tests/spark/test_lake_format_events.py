@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.workload.lake_queries import lake_queries
-from starskip.indexes.skipping.workload.table_locations import TableLocations
+from starskip.advisor.workload.lake_queries import lake_queries
+from starskip.advisor.workload.spark_events.event_logs import event_logs
+from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
+from starskip.advisor.workload.spark_events.sql_executions import read_event_log
+from starskip.advisor.workload.table_locations import TableLocations
 from starskip.lake.open_table import iceberg_columns
-from starskip.lake.spark_events.event_logs import event_logs
-from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
-from starskip.lake.spark_events.sql_executions import read_event_log
 from starskip.lake.spark_types import spark_struct
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]

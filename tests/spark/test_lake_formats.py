@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.cli.main import main
 from starskip.errors import SourceError
-from starskip.indexes.secondary import open_table as indexed_table
-from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, refresh_indexes
 from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.open_table import open_table
 from starskip.lake.table_snapshot import TableSnapshot
+from starskip.secondary import open_table as indexed_table
+from starskip.secondary.lifecycle import create_indexes, delete_indexes, refresh_indexes
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 

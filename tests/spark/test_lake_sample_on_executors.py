@@ -12,16 +12,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from starskip.advisor.families.star_tree.recommend import lake_sample as module
+from starskip.advisor.families.star_tree.recommend import lake_sample as of_samples
+from starskip.advisor.families.star_tree.recommend.lake_sample import lake_sample
+from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
 from starskip.errors import StarskipError
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build.source_table import source_table
-from starskip.indexes.star_tree.recommend import lake_sample as module
-from starskip.indexes.star_tree.recommend import lake_sample as of_samples
-from starskip.indexes.star_tree.recommend.lake_sample import lake_sample
-from starskip.indexes.star_tree.recommend.table_sample import TableSample
 from starskip.spark.spark_engine import SparkEngine
+from starskip.star_tree.build.source_table import source_table
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

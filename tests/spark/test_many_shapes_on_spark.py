@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from settings_with import settings_with
+from starskip.advisor.run.night import Night
+from starskip.advisor.workload import busy_keys as of_busy
+from starskip.advisor.workload.busy_keys import busy_keys
+from starskip.advisor.workload.key_sums import KEYED_BY
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.parse_query_logs import parse_query_logs
 from starskip.night.score_votes import score_votes
-from starskip.run.night import Night
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
-from starskip.workload import busy_keys as of_busy
-from starskip.workload.busy_keys import busy_keys
-from starskip.workload.key_sums import KEYED_BY
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

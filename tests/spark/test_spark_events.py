@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from lake_formats import jars_behind_sparks
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.workload.expression_json import expression_json
-from starskip.indexes.skipping.workload.filter_text import filter_expression
-from starskip.indexes.skipping.workload.predicate_shape import predicate_skeleton
-from starskip.lake.spark_events.event_lines import event_lines
-from starskip.lake.spark_events.event_logs import event_logs
-from starskip.lake.spark_events.sql_execution import LogSummary, SqlExecution
-from starskip.lake.spark_events.sql_executions import read_event_log
+from starskip.advisor.workload.filter_text import filter_expression
+from starskip.advisor.workload.spark_events.event_lines import event_lines
+from starskip.advisor.workload.spark_events.event_logs import event_logs
+from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
+from starskip.advisor.workload.spark_events.sql_executions import read_event_log
 from starskip.predicates.data_types import column_types
+from starskip.predicates.expression_json import expression_json
+from starskip.predicates.predicate_shape import predicate_skeleton
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

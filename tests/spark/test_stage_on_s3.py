@@ -14,9 +14,9 @@ from typing import Any
 import obstore
 import pytest
 import starskip
+from starskip.advisor.run.night import Night
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.collect_segment_metadata import collect_segment_metadata
-from starskip.run.night import Night
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.configuration.night_from_config import NightArguments, night_from_config
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGES
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
-from starskip.run.night import Night
-from starskip.run.stages import STAGES
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.spark.spark_engine import SparkEngine
 
 pytestmark = pytest.mark.spark

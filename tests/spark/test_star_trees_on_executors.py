@@ -16,15 +16,15 @@ from pyspark.sql import SparkSession
 from starskip.errors import StarskipError
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.star_tree.build.publish_trees import Outcome, publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.measure import Measure, MeasureKind
-from starskip.indexes.star_tree.measures.initial_measure import initial_measure, stored_measure
-from starskip.indexes.star_tree.measures.sketch_answers import distinct_counts, error_bound
-from starskip.indexes.star_tree.serving.star_tree import StarTree
-from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.spark.spark_engine import SparkEngine
+from starskip.star_tree.build.publish_trees import Outcome, publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.measure import Measure, MeasureKind
+from starskip.star_tree.measures.initial_measure import initial_measure, stored_measure
+from starskip.star_tree.measures.sketch_answers import distinct_counts, error_bound
+from starskip.star_tree.serving.star_tree import StarTree
+from starskip.star_tree.serving.tree_set import open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

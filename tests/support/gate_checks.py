@@ -7,11 +7,11 @@ import warnings
 from dataclasses import replace
 
 import pytest
-from starskip.quality import check_stage as check_stage_module
-from starskip.quality.check_stage import check_stage, gates_behind
-from starskip.run.gate_verdicts import flagged_tables
-from starskip.run.night import Night
-from starskip.run.stages import stage_named
+from starskip.advisor.run.gate_verdicts import flagged_tables
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import stage_named
+from starskip.night.quality import check_stage as check_stage_module
+from starskip.night.quality.check_stage import check_stage, gates_behind
 
 
 def import_great_expectations() -> None:

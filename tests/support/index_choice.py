@@ -6,23 +6,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.indexes.families import families_named, families_of
-from starskip.indexes.index import Index
-from starskip.indexes.inverted.family import INVERTED
-from starskip.indexes.range.family import RANGE
-from starskip.indexes.sorted_column.family import SORTED
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.recommend.candidates import CandidateTree
-from starskip.indexes.star_tree.recommend.star_tree_offer import answer_of, tree_index
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.column_indexes.range import RANGE
+from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.families import families_named, families_of
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
+from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of, tree_index
+from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.choice import ChoiceLimits, choose
+from starskip.advisor.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
+from starskip.advisor.selection.recommendation import Budget
+from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.vote_list import VoteList, total_saving
 from starskip.pinot.proposed_config import KeyEdit
-from starskip.selection.advise_table import advise_table
-from starskip.selection.choice import ChoiceLimits, choose
-from starskip.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
-from starskip.selection.recommendation import Budget
-from starskip.selection.table_advice import TableAdvice
-from starskip.selection.table_question import TableQuestion
-from starskip.selection.vote_list import VoteList, total_saving
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
 def in_force(inverted: Collection[str] = (), ranges: Collection[str] = ()) -> dict[str, frozenset[str]]:

@@ -80,9 +80,9 @@ def _listening(place: Path) -> Iterator[socket.socket]:
 
 
 def _serve(listening: socket.socket) -> None:
-    import starskip.spark.stage_job as jobs
+    import starskip.night.stage_job as jobs
+    from starskip.advisor.run.stages import STAGES
     from starskip.execution.local_engine import LocalEngine
-    from starskip.run.stages import STAGES
 
     for stage in STAGES:
         stage.load()

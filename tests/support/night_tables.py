@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
-from starskip.indexes.skipping.registry import index_from_specification
 from starskip.predicates.expression import Call, Column, Expression, Literal
+from starskip.skipping.registry import index_from_specification
 
 ROWS = 600
 FILES = 6

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 from running_opensearch import RunningOpenSearch
 from skipping_law.files_metadata import Collected
-from starskip.indexes.skipping.metadata.collect_order import FILES
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.metadata_store import REMOVED
-from starskip.indexes.skipping.metadata.removed_rows import removed_table
-from starskip.indexes.skipping.metadata.segment import Segment
-from starskip.indexes.skipping.metadata.store_of import store_of
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.metadata.table_source import TableSource
-from starskip.indexes.skipping.metadata.table_state import ARTEFACT, CURRENT, TableState
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.collect_order import FILES
+from starskip.file_metadata.metadata_files import FILES_SCHEMA
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.metadata_store import REMOVED
+from starskip.file_metadata.removed_rows import removed_table
+from starskip.file_metadata.segment import Segment
+from starskip.file_metadata.store_of import store_of
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_source import TableSource
+from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.storage import Storage

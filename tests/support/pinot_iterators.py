@@ -11,7 +11,7 @@ from bisect import bisect_left
 from typing import Any
 
 import numpy as np
-from starskip.cost.bound_filter import BoundAnd, BoundFilter, BoundLeaf, BoundNot, BoundOr
+from starskip.advisor.cost.bound_filter import BoundAnd, BoundFilter, BoundLeaf, BoundNot, BoundOr
 
 # Beyond 256 rows a scan reads a second batch.
 ROWS = 400

@@ -19,9 +19,12 @@ from report_data import (
     skipping_indexes,
     star_trees,
 )
-from starskip.indexes.skipping.report.section_data import SkippingIndexes
-from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
-from starskip.indexes.star_tree.star_tree_entry import star_tree_entry, star_tree_words
+from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
+from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.advisor.selection.table_advice import TypicalEntries
+from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
@@ -42,9 +45,6 @@ from starskip.reports.log_values import (
     LatencyEvidence,
     RejectedExample,
 )
-from starskip.run.gate_verdicts import GateCheck
-from starskip.selection.table_advice import TypicalEntries
-from starskip.workload.unlogged_texts import UnloggedTexts
 
 
 def lineitem() -> Evidence:

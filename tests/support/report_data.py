@@ -7,7 +7,7 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 
 from __future__ import annotations
 
-from starskip.indexes.skipping.report.section_data import (
+from starskip.advisor.families.skipping.report.section_data import (
     ChosenSkippingIndex,
     EvaluatedQueries,
     OtherSkippingIndex,
@@ -17,7 +17,7 @@ from starskip.indexes.skipping.report.section_data import (
     SkippingFactors,
     SkippingIndexes,
 )
-from starskip.indexes.star_tree.report.star_tree_evidence import (
+from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     AnsweredShape,
     ChosenStarTree,
     ProvedShape,
@@ -25,9 +25,9 @@ from starskip.indexes.star_tree.report.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTrees,
 )
+from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Setting
 from starskip.reports.log_values import LatencyBin, Quantile, ShapeEvidence
-from starskip.run.gate_verdicts import GateCheck
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
-from starskip.indexes.secondary import build_run, merge_cuts, merge_segments, run_files, run_reader
-from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
-from starskip.indexes.skipping.metadata.refresh_metadata import Clock
+from starskip.file_metadata.refresh_metadata import Clock
+from starskip.secondary import build_run, merge_cuts, merge_segments, run_files, run_reader
+from starskip.secondary.lifecycle import create_indexes, refresh_indexes
 
 INDEXES = (
     "btree:n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from starskip.indexes.family_settings import family_defaults
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.settings import Settings
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pyarrow as pa
-from starskip.indexes.star_tree.recommend.combination_sketch import CombinationSketch
+from starskip.advisor.families.star_tree.recommend.combination_sketch import CombinationSketch
 
 
 def sketch_of(

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from starskip.advisor.families.file_skips import FileSkips
+from starskip.advisor.families.measured import spared_by_any
+from starskip.advisor.families.skipping.advice.publish_advice import (
+    measured_skipping,
+    publish_skipping_advice,
+)
+from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.advisor.families.skipping.choice.judge_choice import SkippingTask
+from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.chosen_answers import ChosenAnswers, chosen_answers
+from starskip.advisor.selection.recommendation import Budget
 from starskip.execution.engine import Engine
-from starskip.indexes.file_skips import FileSkips
-from starskip.indexes.measured import spared_by_any
-from starskip.indexes.skipping.advice.publish_advice import measured_skipping, publish_skipping_advice
-from starskip.indexes.skipping.choice.index_choice import ChoiceLimits, IndexChoice
-from starskip.indexes.skipping.choice.judge_choice import SkippingTask
-from starskip.indexes.skipping.choice.skip_patterns import SkipPatterns
-from starskip.run.night import Night
-from starskip.selection.chosen_answers import ChosenAnswers, chosen_answers
-from starskip.selection.recommendation import Budget
 
 ROWS_A_BYTE = 0.125
 SOLVING_S = 120.0

@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 from query_events import query_events
 from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
-from starskip.indexes.skipping.proof.verify_skipping import publish_skipping_verdicts
-from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
+from starskip.advisor.families.skipping.proof.verify_skipping import publish_skipping_verdicts
+from starskip.advisor.families.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.stages import stage_named
 from starskip.lake.lake_table import LakeTable
-from starskip.run.night import Night, StageResult
-from starskip.run.stages import stage_named
+from starskip.night.lake_logs import publish_lake_queries
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import vl_convert
+from starskip.advisor.run.stages import STAGES
 from starskip.cli.main import main
-from starskip.run.stages import STAGES
 
 
 def _called(arguments: Sequence[str]) -> int:

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.indexes.families import segment_indexes
+from starskip.advisor.families.families import segment_indexes
 from starskip.storage.schemas import TABLE_FACTS
 from starskip.tables.table_overview import column_sums, merge_column_sums, table_overviews
 

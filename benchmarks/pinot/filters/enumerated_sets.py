@@ -9,7 +9,7 @@ from itertools import chain, combinations
 import numpy as np
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.replayed_day import ReplayedDay, Structures, named_by
-from starskip.indexes.index import Index
+from starskip.advisor.families.index import Index
 
 WIDE = 24
 """Most indexes of which all sets are made; larger sets of more are made of those in the best smaller ones."""

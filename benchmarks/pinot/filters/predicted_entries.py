@@ -10,12 +10,12 @@ import numpy as np
 from pinot.filters.early_ends import EarlyEnd, Segment, early_end
 from pinot.filters.filter_truth import Measured
 from pinot.filters.opened_segments import OpenedSegment
-from starskip.cost.bound_filter import BoundFilter
-from starskip.cost.filter_cost import filter_entries
-from starskip.cost.leaf_masks import ConstantFilter
-from starskip.cost.pruned_segments import is_pruned, segment_ends
+from starskip.advisor.cost.bound_filter import BoundFilter
+from starskip.advisor.cost.filter_cost import filter_entries
+from starskip.advisor.cost.leaf_masks import ConstantFilter
+from starskip.advisor.cost.pruned_segments import is_pruned, segment_ends
+from starskip.advisor.families.index import Index
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.index import Index
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 

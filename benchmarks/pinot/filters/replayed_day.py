@@ -11,7 +11,7 @@ from statistics import fmean
 from pinot.filters.generated_queries import GeneratedQuery
 from pinot.filters.index_sets import IndexSet
 from pinot.running_pinot import PinotFailed, RunningPinot
-from starskip.indexes.index import Index
+from starskip.advisor.families.index import Index
 
 Structures = frozenset[Index]
 _WORD = re.compile(r"\w+")

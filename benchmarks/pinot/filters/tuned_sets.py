@@ -13,11 +13,11 @@ from typing import Any
 import pyarrow.compute as pc
 from pinot.filters.replayed_day import Structures
 from pinot.running_pinot import PinotFailed
-from starskip.indexes.families import families_of
-from starskip.indexes.index import Index
-from starskip.selection.saving_interval import SavingInterval, saving_interval
-from starskip.selection.tune_tables import TuneRequest, scored_tables
-from starskip.selection.vote_list import vote_lists
+from starskip.advisor.families.families import families_of
+from starskip.advisor.families.index import Index
+from starskip.advisor.selection.saving_interval import SavingInterval, saving_interval
+from starskip.advisor.selection.tune_tables import TuneRequest, scored_tables
+from starskip.advisor.selection.vote_list import vote_lists
 from starskip.settings import Settings
 
 PINOT = "0.11.0"

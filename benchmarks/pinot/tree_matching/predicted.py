@@ -10,21 +10,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pinot.tree_matching.fitting_tree import fitting_tree
 from sqlglot import exp
+from starskip.advisor.families.star_tree.recommend.combinations import distinct_combinations, value_codes
+from starskip.advisor.families.star_tree.recommend.cuboids import Cuboids
+from starskip.advisor.families.star_tree.recommend.pinot_aggregation import PinotQuery, pinot_query
+from starskip.advisor.families.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
+from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead
+from starskip.advisor.families.star_tree.recommend.tree_scan import tree_scan
 from starskip.errors import UnsupportedQuery
-from starskip.indexes.star_tree.query.conjuncts import Conjunct
-from starskip.indexes.star_tree.query.pinot_aggregation import PinotQuery, pinot_query
-from starskip.indexes.star_tree.recommend.combinations import distinct_combinations, value_codes
-from starskip.indexes.star_tree.recommend.cuboids import Cuboids
-from starskip.indexes.star_tree.recommend.simulated_tree import SimulatedTree, TreeLayout
-from starskip.indexes.star_tree.recommend.tree_read import TreeRead
-from starskip.indexes.star_tree.recommend.tree_scan import tree_scan
-from starskip.indexes.star_tree.sandboxed_duckdb import locked_database
-from starskip.indexes.star_tree.scalar_expressions import ScalarExpressions
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
 from starskip.pinot.star_tree_filter import Composite, NotServed
 from starskip.pinot.star_tree_matching import ColumnFacts, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules, star_tree_rules
 from starskip.sql.predicate import EQUALITIES, NEGATIONS, Bound, Leaf, Operator, leaves
+from starskip.sql.sandboxed_duckdb import locked_database
+from starskip.star_tree.query.conjuncts import Conjunct
+from starskip.star_tree.scalar_expressions import ScalarExpressions
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
 @dataclass(frozen=True, slots=True)

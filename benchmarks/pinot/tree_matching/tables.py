@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 ALL_PAIRS = (
     *("COUNT__*", "SUM__hits", "MIN__amount", "MAX__amount", "SUM__amount", "AVG__amount"),

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
-from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
 from starskip.predicates.expression import Call, Expression, Literal
 from starskip.predicates.ordered_values import mask_of
+from starskip.skipping.clause import Clause
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 
 @register

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, DoubleType, UserDefinedType
-from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.file_collector import FileCollector
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
 from starskip.predicates.expression import Call, Expression, Literal
+from starskip.skipping.clause import Clause
+from starskip.skipping.file_collector import FileCollector
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 
 class PointType(UserDefinedType):

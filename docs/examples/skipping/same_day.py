@@ -9,8 +9,8 @@ import datetime as dt
 from typing import Any
 
 import pyarrow as pa
-from starskip.indexes.skipping.user_functions import map_function
 from starskip.predicates.expression import Call, Expression, Literal
+from starskip.skipping.user_functions import map_function
 
 
 def same_day(at: dt.datetime | None, day: str) -> bool | None:

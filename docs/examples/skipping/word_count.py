@@ -11,13 +11,13 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.file_collector import FileCollector
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
 from starskip.predicates.expression import Call, Expression, Literal
 from starskip.predicates.ordered_values import mask_of
+from starskip.skipping.clause import Clause
+from starskip.skipping.file_collector import FileCollector
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 
 def word_count(text: str | None) -> int | None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
+from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.errors import printable
-from starskip.selection.advice_without_log import ColumnWeights
 from starskip.storage.files.read_small_file import read_small_file
 
 

@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_edit import family_edit
+from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.errors import ConfigError
-from starskip.indexes.family import Family
-from starskip.indexes.family_edit import family_edit
 from starskip.pinot.proposed_config import KeyEdit, with_edits
 from starskip.pinot.table_config import TableConfig, given_config
-from starskip.selection.table_advice import TableAdvice
 
 
 @dataclass(frozen=True, slots=True)

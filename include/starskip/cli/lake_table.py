@@ -10,11 +10,11 @@ import click
 
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata, read_metadata
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.metadata_location import metadata_location
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import existing_metadata, read_metadata
+from starskip.file_metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.table_folder import table_folder
 from starskip.settings import Settings
 from starskip.storage.encryption.keyring import Keyring

@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
+from starskip.advisor.latency.quantile_report import quantile_report as report_of_log
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
-from starskip.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
-from starskip.latency.quantile_report import quantile_report as report_of_log
 from starskip.number_text import count, decimal, milliseconds
 from starskip.settings import Settings
 

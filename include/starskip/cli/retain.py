@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 import click
 
-from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import MissingSource, printable
-from starskip.run.expire_snapshots import expire_snapshots
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.expire_snapshots import expire_snapshots
 from starskip.storage.retention import OldParts
 
 _MAX_TABLES = 5

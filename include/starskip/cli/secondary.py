@@ -25,8 +25,9 @@ from starskip.cli.secondary_query import explain, metadata_root, of_version, que
 from starskip.errors import ConfigError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary.check_indexes import check_indexes
-from starskip.indexes.secondary.lifecycle import (
+from starskip.lake.open_table import FORMATS
+from starskip.secondary.check_indexes import check_indexes
+from starskip.secondary.lifecycle import (
     create_indexes,
     delete_indexes,
     describe_indexes,
@@ -35,8 +36,7 @@ from starskip.indexes.secondary.lifecycle import (
     refresh_indexes,
     vacuum_indexes,
 )
-from starskip.indexes.secondary.secondary_index import secondary_index
-from starskip.lake.open_table import FORMATS
+from starskip.secondary.secondary_index import secondary_index
 
 _spark = click.option(
     "--spark",

@@ -15,11 +15,11 @@ import click
 from starskip.cli.lake_table import of_metadata, of_path
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.indexed_table import Answer
-from starskip.indexes.secondary.json_rows import json_rows
-from starskip.indexes.secondary.lifecycle import existing_indexes
 from starskip.lake.open_table import FORMATS
+from starskip.secondary import open_table
+from starskip.secondary.indexed_table import Answer
+from starskip.secondary.json_rows import json_rows
+from starskip.secondary.lifecycle import existing_indexes
 
 _condition = click.argument("condition", metavar='"WHERE …"')
 of_version = click.option(

@@ -6,9 +6,9 @@ import json
 
 import click
 
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.cli.table_names import table_names
 from starskip.errors import ConfigError
-from starskip.indexes.family_settings import family_defaults
 from starskip.settings import Settings
 from starskip.settings.setting_value import allowed_values, value_text
 from starskip.settings.settings_page import settings_page

@@ -36,12 +36,12 @@ from starskip.cli.lake_table import (
 from starskip.cli.skipping_contents import describe, explain, list_indexes
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, printable
-from starskip.indexes.skipping.metadata.change_indexes import change_indexes
-from starskip.indexes.skipping.metadata.commit_refresh import Commit
-from starskip.indexes.skipping.metadata.optimize import optimize_metadata
-from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
-from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.commit_refresh import Commit
+from starskip.file_metadata.optimize import optimize_metadata
+from starskip.file_metadata.rotate_keys import named_key, rotate_keys
+from starskip.file_metadata.vacuum_metadata import vacuum_metadata
+from starskip.skipping.registry import index_from_specification
 from starskip.storage.store_clock import store_clock
 
 _some_indexes = click.option(

@@ -12,7 +12,7 @@ from starskip.cli.key_options import keyring, named_files, of_keys
 from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
-from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
+from starskip.file_metadata.describe_metadata import describe_metadata
 
 _BAR = 20
 

@@ -14,10 +14,10 @@ import click
 import pyarrow as pa
 
 from starskip.errors import MissingSource, printable
-from starskip.indexes.star_tree.query.query_table import asked_names
-from starskip.indexes.star_tree.query.sql_select import sql_select
-from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees
+from starskip.star_tree.query.query_table import asked_names
+from starskip.star_tree.query.sql_select import sql_select
+from starskip.star_tree.serving.answer_sql import Answer, answer_sql
+from starskip.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 
 import click
 
+from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
 from starskip.cli.user_modules import told_faults
-from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.skipping.registry import load_modules
-from starskip.run.look_for_log import look_for_log
-from starskip.run.stages import STAGE_NAMES, stage_named
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.look_for_log import look_for_log
+from starskip.skipping.registry import load_modules
 
 
 @click.command(name="stage")

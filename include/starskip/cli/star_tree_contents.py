@@ -11,8 +11,8 @@ import click
 
 from starskip.cli.star_tree_store import counted, of_table, opened_trees
 from starskip.errors import StarskipError, printable
-from starskip.indexes.star_tree.document_rows import document_header, document_rows
-from starskip.indexes.star_tree.serving.tree_set import TreeSet
+from starskip.star_tree.document_rows import document_header, document_rows
+from starskip.star_tree.serving.tree_set import TreeSet
 
 
 @click.command(name="describe")

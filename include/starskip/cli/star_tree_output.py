@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from starskip.errors import SourceError
-from starskip.indexes.star_tree.build.published_trees import published_orders
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.tree_artefact import ARTEFACT
+from starskip.star_tree.build.published_trees import published_orders
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.store_clock import PROBES
 

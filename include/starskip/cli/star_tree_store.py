@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from starskip.errors import SourceError, StarskipError
-from starskip.indexes.star_tree.build.published_trees import published_orders
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.query.query_table import meant_table
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.build.published_trees import published_orders
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.query.query_table import meant_table
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

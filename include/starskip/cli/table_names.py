@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from starskip.errors import printable
-from starskip.run.listed_tables import listed_tables
+from starskip.night.listed_tables import listed_tables
 from starskip.storage.files.path_text import path_text
 
 

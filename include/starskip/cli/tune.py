@@ -8,6 +8,10 @@ from typing import Any
 
 import click
 
+from starskip.advisor.families.families import ALL, configured_indexes, families_named, load_families
+from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
+from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
 from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.config_out import ConfigOut
 from starskip.cli.named_setting import check_given_once, named_settings
@@ -18,14 +22,10 @@ from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 from starskip.cli.user_modules import told_faults
-from starskip.configuration.checked_overrides import checked_overrides
 from starskip.errors import BAD_INPUT, ConfigError, printable
-from starskip.indexes.families import ALL, configured_indexes, families_named, load_families
-from starskip.indexes.family_settings import family_defaults
+from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.pinot.table_config import read_table_configs
-from starskip.selection.tune_tables import TuneRequest, tune_tables
 from starskip.storage.files.read_small_file import read_small_file
-from starskip.workload.query_weights import query_weights as parsed_query_weights
 
 SPELLINGS = {
     "-metadata": "--metadata",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from starskip.indexes.families import FamilyChoice
-from starskip.indexes.family import Family
-from starskip.indexes.inverted.family import INVERTED
-from starskip.indexes.sorted_column.family import SORTED
-from starskip.indexes.verdict import Verdict
-from starskip.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
+from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.families import FamilyChoice
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
 
 _ORIGINAL = (INVERTED, SORTED)
 """The families of Pinot's own tuner, whose keys are there whatever is asked for."""

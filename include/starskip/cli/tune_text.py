@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from starskip.advisor.families.families import FamilyChoice, named
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.verdict import Reason
+from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.errors import printable
-from starskip.indexes.families import FamilyChoice, named
-from starskip.indexes.index import Index
-from starskip.indexes.verdict import Reason
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.sentences import gap_words
-from starskip.selection.table_advice import TableAdvice
 
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:

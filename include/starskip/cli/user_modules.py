@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from starskip.advisor.run.user_code import error_words, user_line
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.registry import load_modules
-from starskip.run.user_code import error_words, user_line
+from starskip.skipping.registry import load_modules
 
 
 @contextmanager

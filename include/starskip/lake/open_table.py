@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from starskip.errors import SourceError
-from starskip.lake.delta_table import delta_table
+from starskip.lake.delta.delta_table import delta_table
 from starskip.lake.folder_table import folder_table, listed_folder
 from starskip.lake.table_format import TableFormat, format_above, refuse_format, table_format
 from starskip.lake.table_name import is_iceberg_name
@@ -67,8 +67,8 @@ def format_at(path: str, file_format: str | None = None) -> str:
 
 def iceberg_columns(path: str) -> pa.Schema:
     """Return the newest columns of an Iceberg table, whose manifests are not read. Raises SourceError."""
-    from starskip.lake.iceberg_metadata import iceberg_metadata  # noqa: PLC0415 - slow to import
-    from starskip.lake.iceberg_schema import arrow_schema  # noqa: PLC0415
+    from starskip.lake.iceberg.iceberg_metadata import iceberg_metadata  # noqa: PLC0415 - slow to import
+    from starskip.lake.iceberg.iceberg_schema import arrow_schema  # noqa: PLC0415
 
     return arrow_schema(iceberg_metadata(path).table.schema())
 
@@ -84,7 +84,7 @@ def _of_metadata(path: str, file_format: str | None, version: int | None) -> Tab
 
 def _iceberg_table(path: str, version: int | None) -> TableSnapshot:
     # Its library is slow to import, and most tables are others.
-    from starskip.lake.iceberg_table import iceberg_table  # noqa: PLC0415
+    from starskip.lake.iceberg.iceberg_table import iceberg_table  # noqa: PLC0415
 
     return iceberg_table(path, version)
 

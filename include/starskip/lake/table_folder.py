@@ -15,7 +15,7 @@ def table_folder(path: str) -> str:
     """
     if not is_iceberg_name(path) and not _is_iceberg(path):
         return path
-    from starskip.lake.iceberg_metadata import iceberg_location  # noqa: PLC0415 - slow to import
+    from starskip.lake.iceberg.iceberg_metadata import iceberg_location  # noqa: PLC0415 - slow to import
 
     return iceberg_location(path)
 

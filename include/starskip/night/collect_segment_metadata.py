@@ -17,12 +17,12 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
 from starskip.execution.engine import Engine, Rows
+from starskip.night.lake_only import LAKE_ONLY, find_lake_only
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile, segment_listing
-from starskip.run.lake_only import LAKE_ONLY, find_lake_only
-from starskip.run.night import Night, StageResult
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     MAX_COMMIT_MESSAGES,

@@ -12,16 +12,16 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.latency.latency_report import LatencyReport, latency_reports
+from starskip.advisor.latency.pooled_bins import merge_bins, pool_latencies
+from starskip.advisor.latency.quantiles import merge_sketches, read_sketches, sketch_queries
+from starskip.advisor.run.gate_verdicts import usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.advisor.workload.leaf_records import LEAF
 from starskip.execution.engine import Engine
-from starskip.latency.latency_report import LatencyReport, latency_reports
-from starskip.latency.pooled_bins import merge_bins, pool_latencies
-from starskip.latency.quantiles import merge_sketches, read_sketches, sketch_queries
-from starskip.run.gate_verdicts import usable_tables
-from starskip.run.night import Night, StageResult
-from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES, QUERIES
-from starskip.workload.leaf_records import LEAF
 
 _COLUMNS = (
     "table",

@@ -20,19 +20,20 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.cost.table_sizes import table_sizes
+from starskip.advisor.cost.table_sizes import table_sizes
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
-from starskip.indexes.skipping.workload.lake_logs import publish_lake_queries
+from starskip.night.lake_logs import publish_lake_queries
+from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
+from starskip.night.look_for_log import is_of_day, no_log
+from starskip.night.night_logs import NO_TABLE, night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_files import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
-from starskip.run.lake_only import LAKE_ONLY, lake_only_tables
-from starskip.run.look_for_log import is_of_day, no_log
-from starskip.run.night import Night, StageResult
-from starskip.run.night_logs import NO_TABLE, night_logs
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     MAX_COMMIT_MESSAGES,
@@ -44,7 +45,6 @@ from starskip.storage.commit_messages import (
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import QUERIES, REJECTED_RECORDS
 from starskip.storage.staged_write import StagedWrite
-from starskip.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 
 _QUERIES = "queries"
 _REJECTED = "rejected_records"

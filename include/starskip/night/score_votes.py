@@ -11,27 +11,27 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.cost.index_sizes import merge_index_sizes, metadata_sizes
-from starskip.cost.planned_votes import TablePlan, planned_votes, table_plans
-from starskip.cost.read_overviews import read_overviews
-from starskip.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
+from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.families.families import families_of_night
+from starskip.advisor.families.family import Family
+from starskip.advisor.run.gate_verdicts import usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
+from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
+from starskip.advisor.workload.fold_shapes import fold_shapes
+from starskip.advisor.workload.key_sums import KEYED_BY, BusyKeys
+from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
+from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
-from starskip.indexes.families import families_of_night
-from starskip.indexes.family import Family
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
-from starskip.run.gate_verdicts import usable_tables
-from starskip.run.night import Night, StageResult
-from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
 from starskip.storage.snapshot import Snapshot
-from starskip.workload.busy_keys import busy_keys, left_out_words
-from starskip.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
-from starskip.workload.fold_shapes import fold_shapes
-from starskip.workload.key_sums import KEYED_BY, BusyKeys
-from starskip.workload.query_weights import query_weights, weighted_shapes
-from starskip.workload.shape_workload import ShapeWorkload, workload_shapes
 
 
 def score_votes(engine: Engine, night: Night) -> StageResult:

@@ -14,28 +14,28 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.cost.index_sizes import sizes_of
-from starskip.cost.read_overviews import read_overviews
+from starskip.advisor.cost.index_sizes import sizes_of
+from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.families.answer import RowSource
+from starskip.advisor.families.families import FamilyChoice, families_of_night
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.measured import Measured, spared_by_any
+from starskip.advisor.run.gate_verdicts import usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.past_nights import past_nights
+from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.indexes.answer import RowSource
-from starskip.indexes.families import FamilyChoice, families_of_night
-from starskip.indexes.index import Index
-from starskip.indexes.measured import Measured, spared_by_any
 from starskip.pinot.table_config import TableConfig
-from starskip.run.gate_verdicts import usable_tables
-from starskip.run.night import Night, StageResult
-from starskip.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.selection.advise_table import advise_table
-from starskip.selection.past_nights import past_nights
-from starskip.selection.table_advice import TableAdvice
-from starskip.selection.table_question import TableQuestion
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.staged_write import StagedWrite
 from starskip.tables.table_overview import TableOverview
-from starskip.workload.shape_workload import workload_shapes
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:

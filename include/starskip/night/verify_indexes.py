@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from starskip.advisor.families.families import families_of_night
+from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
-from starskip.indexes.families import families_of_night
-from starskip.run.night import Night, StageResult
 
 
 def verify_indexes(engine: Engine, night: Night) -> StageResult:

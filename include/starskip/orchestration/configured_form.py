@@ -11,9 +11,9 @@ from typing import Any
 
 from airflow.sdk import Param, Variable
 
-from starskip.configuration.config_document import ConfigDocument, config_document
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.errors import StarskipError
-from starskip.indexes.family_settings import family_defaults
+from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
 from starskip.settings import Settings
 from starskip.settings.declared import Declared

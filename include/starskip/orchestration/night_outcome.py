@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from starskip.run.gate_verdicts import GateVerdict, read_verdicts
-from starskip.run.night import Night
-from starskip.run.stages import STAGE_NAMES, stage_named
-from starskip.run.table_by_table import FAILED
+from starskip.advisor.run.gate_verdicts import GateVerdict, read_verdicts
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.table_by_table import FAILED
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.errors import ConfigError, printable
-from starskip.indexes.family_settings import family_defaults
 from starskip.orchestration.run_date import resolve_run_date
 from starskip.settings.environment import settings_environment
 
 if TYPE_CHECKING:
-    from starskip.run.night import Night
+    from starskip.advisor.run.night import Night
 
 CONFIG_VARIABLE = "starskip_config"
 """Airflow variable, and in capitals environment variable, that names the night's configuration file."""
@@ -67,7 +67,7 @@ class NightRequest:
     def night(self, started_at: datetime) -> Night:
         """Return the night as the gates take it; raises ConfigError as the jobs do."""
         # The DAG file imports this module: what a night is read with is imported by the task that reads it.
-        from starskip.configuration.night_from_config import NightArguments, night_from_config
+        from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
         return night_from_config(self.config, arguments, os.environ)
@@ -118,7 +118,7 @@ def _places(config: str, names: Sequence[str]) -> list[str]:
     places = _form_places(())
     if any(name not in places for name in names if name not in NIGHT_PARAMS):
         # Settings of families of the users' own are known by the configuration alone.
-        from starskip.configuration.config_document import config_document
+        from starskip.night.configuration.config_document import config_document
 
         places = _form_places(config_document(config).names("families"))
     for name in names:

@@ -19,8 +19,9 @@ from pathlib import Path
 
 import click
 
-from starskip.configuration.night_from_config import NightArguments, night_from_config
 from starskip.errors import StarskipError, printable
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.listed_tables import listed_tables
 from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
 from starskip.orchestration.child_process import child_process
 from starskip.orchestration.keys_connection import use_keys_connection
@@ -32,7 +33,6 @@ from starskip.orchestration.report_places import DAG_ID
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.unfinished_runs import noted_run
 from starskip.reports.export_reports import export_reports
-from starskip.run.listed_tables import listed_tables
 from starskip.storage.file_access import READABLE_BY
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 

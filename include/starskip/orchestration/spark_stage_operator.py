@@ -19,7 +19,9 @@ from airflow.sdk import BaseHook, BaseOperatorLink
 from airflow.sdk.configuration import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import BAD_INPUT, ConfigError, printable
+from starskip.night.submitting_process import SUBMITTED_BY
 from starskip.orchestration.job_processes import end_processes, family_of, job_processes
 from starskip.orchestration.keys_connection import use_keys_connection
 from starskip.orchestration.night_request import night_request
@@ -29,8 +31,6 @@ from starskip.orchestration.report_places import run_reports
 from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.orchestration.store_connection import use_store_connection
 from starskip.orchestration.task_failure import failing_at_once, note_failure
-from starskip.run.stages import STAGE_NAMES
-from starskip.run.submitting_process import SUBMITTED_BY
 
 
 class ReportLink(BaseOperatorLink):
@@ -80,8 +80,8 @@ class SparkStageOperator(SparkSubmitOperator):
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module: what reads a night is imported by the task that submits a job.
-        from starskip.configuration.night_from_config import spark_settings
-        from starskip.run.look_for_log import look_for_log
+        from starskip.night.configuration.night_from_config import spark_settings
+        from starskip.night.look_for_log import look_for_log
 
         with failing_at_once(context):
             use_store_connection(os.environ)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from starskip.indexes.families import BUILT_IN
-from starskip.indexes.family import Family
-from starskip.indexes.family_edit import family_edit
-from starskip.indexes.index import Index as Candidate
-from starskip.indexes.index import parse_index
-from starskip.indexes.star_tree.family import STAR_TREE
-from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
-from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry, star_tree_words
+from starskip.advisor.families.families import BUILT_IN
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_edit import family_edit
+from starskip.advisor.families.index import Index as Candidate
+from starskip.advisor.families.index import parse_index
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.star_tree_entry import (
+    STAR_TREES_KEY,
+    star_tree_entry,
+    star_tree_words,
+)
 from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
 from starskip.pinot.proposed_config import KeyEdit

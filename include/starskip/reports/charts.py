@@ -13,7 +13,7 @@ from typing import Any
 
 import vl_convert
 
-from starskip.indexes.family_section import PairsPicture, ShapePair
+from starskip.advisor.families.family_section import PairsPicture, ShapePair
 from starskip.number_text import compact_count, milliseconds, percent, percent_range
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins

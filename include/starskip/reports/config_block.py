@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from starskip.indexes.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
+from starskip.advisor.families.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 from starskip.pinot.column_key import lay_over
 from starskip.reports.advice_values import ConfigValue
 from starskip.reports.evidence import Evidence

@@ -8,6 +8,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from starskip.advisor.run.gate_verdicts import read_verdicts
+from starskip.advisor.run.night import Night
+from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.reports.log_values import (
     MAX_REJECTED_EXAMPLES,
     DamagedSegment,
@@ -15,10 +18,7 @@ from starskip.reports.log_values import (
     RejectedExample,
 )
 from starskip.reports.night_artefacts import night_properties
-from starskip.run.gate_verdicts import read_verdicts
-from starskip.run.night import Night
 from starskip.sql.mask_unparsed import mask_unparsed
-from starskip.workload.unlogged_texts import UnloggedTexts
 
 
 def data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQuality:

@@ -1,6 +1,6 @@
 """The evidence of one table and one night: all values that a report shows.
 
-A family brings its section of the report itself (indexes/family_section.py).
+A family brings its section of the report itself (advisor/families/family_section.py).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
-from starskip.indexes.skipping.report.section_data import SkippingIndexes
-from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.reports.advice_values import (
     ChosenAnswer,
     ChosenIndex,
@@ -22,7 +23,6 @@ from starskip.reports.advice_values import (
     SortOrder,
 )
 from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes
-from starskip.selection.table_advice import TypicalEntries
 
 SCHEMA_VERSION = 1
 """Counts up when a field changes its meaning or goes; an added field with a default is no new version."""

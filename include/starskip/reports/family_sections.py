@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from starskip.indexes.families import known_families
-from starskip.indexes.family import Family
-from starskip.indexes.family_section import FamilySection, SectionSource
+from starskip.advisor.families.families import known_families
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_section import FamilySection, SectionSource
 from starskip.reports.evidence import Evidence
 
 

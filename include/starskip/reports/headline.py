@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from starskip.advisor.families.families import named
+from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.errors import printable
-from starskip.indexes.families import named
-from starskip.indexes.headline_pieces import Piece, name_pieces
 from starskip.number_text import milliseconds, percent_range, share
 from starskip.reports.advice_values import Index
 from starskip.reports.evidence import Evidence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from starskip.run.gate_verdicts import GateCheck
-from starskip.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.advisor.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 
 MAX_SHAPES = 100
 MAX_LATENCY_BINS = 2_000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.number_text import percent
-from starskip.workload.unlogged_texts import UnloggedTexts
 
 SETTING = "pinot.broker.query.log.sqlRedaction"
 """The broker's setting that takes literals or whole texts out of its log."""

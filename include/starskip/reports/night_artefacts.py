@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from starskip.advisor.run.night import Night
 from starskip.errors import SourceError
-from starskip.run.night import Night
 from starskip.storage.snapshot import Snapshot
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
+from starskip.advisor.run.night import Night
 from starskip.errors import MissingSource, StorageError
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
-from starskip.run.night import Night
 from starskip.storage.manifest import DataFile, Part
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.newest_manifest import ListedManifest, newest_manifest

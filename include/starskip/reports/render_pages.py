@@ -17,7 +17,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from starskip.indexes.headline_pieces import Piece
+from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between

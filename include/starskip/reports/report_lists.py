@@ -14,17 +14,17 @@ from datetime import date, timedelta
 from functools import lru_cache
 from itertools import pairwise
 
+from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StarskipError, StorageError
+from starskip.night.night_runs import NIGHT_RUNS, failed_run
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import report_content, report_file, report_parts
 from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import ReportSummary, report_summary
-from starskip.run.gate_verdicts import GateVerdict, stopping_verdicts
-from starskip.run.night import Night
-from starskip.run.night_runs import NIGHT_RUNS, failed_run
-from starskip.run.stages import STAGE_NAMES, stage_named
-from starskip.run.table_by_table import FAILED
 from starskip.storage.manifest import DataFile, Part
 from starskip.storage.manifest_log import ManifestLog
 

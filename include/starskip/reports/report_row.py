@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
+from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.report_summary import ReportSummary
-from starskip.run.gate_verdicts import GateCheck
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from starskip.indexes.headline_pieces import Piece
+from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.advice_values import Index, Interval
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections

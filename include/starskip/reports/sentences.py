@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Protocol, TypeVar
 
+from starskip.advisor.families.families import named
+from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO
 from starskip.errors import printable
-from starskip.indexes.families import named
 from starskip.number_text import decimal, percent
 from starskip.reports.log_values import DataQuality, LatencyEvidence
 from starskip.reports.log_words import leaf_words, redaction_words
-from starskip.selection.table_advice import LEAST_GAP_RATIO
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
 _STOPS = {

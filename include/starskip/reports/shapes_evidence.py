@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from starskip.indexes.star_tree.chosen_trees import ChosenTree
-from starskip.indexes.star_tree.settings import StarTreeSettings
+from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists
+from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.reports.advice_evidence import column_label
 from starskip.reports.log_values import ShapeEvidence
 from starskip.reports.night_artefacts import night_snapshot
-from starskip.run.night import Night
-from starskip.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
 from starskip.sql.query_text import query_text
-from starskip.workload.shape_workload import ShapeWorkload
 
 
 def shapes_evidence(

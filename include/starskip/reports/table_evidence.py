@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from starskip.advisor.families.families import configured_indexes, families_of_night
+from starskip.advisor.families.family_section import SectionSource
+from starskip.advisor.families.index import Index as Candidate
+from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.latency.latency_model import NoFit
+from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.table_advice import TypicalEntries
+from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import SourceError
-from starskip.indexes.families import configured_indexes, families_of_night
-from starskip.indexes.family_section import SectionSource
-from starskip.indexes.index import Index as Candidate
-from starskip.indexes.star_tree.chosen_trees import chosen_trees
-from starskip.indexes.star_tree.report.star_tree_evidence import StarTrees
-from starskip.latency.latency_model import NoFit
-from starskip.latency.latency_report import NO_FIT_SENTENCES
+from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
 from starskip.reports.advice_evidence import (
     chosen_answers,
@@ -32,11 +36,7 @@ from starskip.reports.family_sections import collected_sections
 from starskip.reports.log_values import LatencyBin, LatencyEvidence, Quantile
 from starskip.reports.night_artefacts import night_properties, night_snapshot
 from starskip.reports.shapes_evidence import shapes_evidence
-from starskip.run.lake_only import lake_only_tables
-from starskip.run.night import Night
-from starskip.selection.table_advice import TypicalEntries
 from starskip.settings import Settings
-from starskip.workload.shape_workload import workload_shapes
 
 
 def table_evidence(night: Night, table: str) -> Evidence:

@@ -9,8 +9,8 @@ from importlib import resources
 import jinja2
 
 from starskip import number_text
+from starskip.advisor.families.families import BUILT_IN
 from starskip.errors import printable
-from starskip.indexes.families import BUILT_IN
 from starskip.reports import sentences
 
 MAX_NAME = 120

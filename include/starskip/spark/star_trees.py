@@ -24,15 +24,15 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import StructField, StructType
 
 from starskip.errors import UnsupportedQuery, first_line
-from starskip.indexes.star_tree.build.column_types import char_length, plain_type
-from starskip.indexes.star_tree.build.source_table import SourceFile, SourceTable
-from starskip.indexes.star_tree.query.query_table import rename_table
-from starskip.indexes.star_tree.query.rewrite_select import make_exact
-from starskip.indexes.star_tree.query.sql_select import sql_select
-from starskip.indexes.star_tree.query.typed_literals import with_padded_literals
-from starskip.indexes.star_tree.serving.answer_sql import answer_from_tree
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.lake.file_columns import stored_names
+from starskip.predicates.column_types import char_length, plain_type
+from starskip.sql.typed_literals import with_padded_literals
+from starskip.star_tree.build.source_table import SourceFile, SourceTable
+from starskip.star_tree.query.query_table import rename_table
+from starskip.star_tree.query.rewrite_select import make_exact
+from starskip.star_tree.query.sql_select import sql_select
+from starskip.star_tree.serving.answer_sql import answer_from_tree
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from seed_example import CONFIG, ROWS
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pytest
 from seed_example import CONFIG, ROWS
-from starskip.indexes.star_tree import document_rows
+from starskip.star_tree import document_rows
 
 SEED_DOCUMENTS = """\
 Country,Browser,Locale,SUM__Impressions

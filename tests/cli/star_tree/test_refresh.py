@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from seed_example import CONFIG, ROWS
-from starskip.indexes.star_tree import tree_artefact
+from starskip.star_tree import tree_artefact
 
 HEADER, *LINES = ROWS.splitlines(keepends=True)
 

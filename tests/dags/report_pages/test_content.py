@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.run.night import Night
+from starskip.night.night_runs import note_run
 from starskip.orchestration.report_places import DAG_ID
-from starskip.run.night import Night
-from starskip.run.night_runs import note_run
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.advisor.families.families import segment_indexes
 from starskip.errors import SourceError
-from starskip.indexes.families import segment_indexes
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.packed_metadata import packed_metadata
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata

@@ -23,16 +23,16 @@ from skipping_tables import aged, settings_of
 from starskip.errors import SourceError, StaleTree, UnsupportedQuery
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary import open_table, table_schema
-from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.serving.answer_sql import answer_sql
-from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.secondary import open_table, table_schema
+from starskip.secondary.lifecycle import create_indexes, refresh_indexes
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.star_trees import StarTrees
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.tree_set import open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -184,7 +184,7 @@ def test_a_planted_fault_is_found(
     if fault == "values":
         monkeypatch.setattr(table_schema, "with_padding", lambda column, *_: column)
     else:
-        monkeypatch.setattr("starskip.indexes.secondary.where_clause._Binder._padded", lambda *of: of[1:])
+        monkeypatch.setattr("starskip.secondary.where_clause._Binder._padded", lambda *of: of[1:])
     with pytest.raises(AssertionError):
         law(spark, tmp_path, 100, 7)
 

@@ -10,10 +10,10 @@ from lake_formats import new_table
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights, call, column, id_between, literal
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.lake.lake_table import LakeTable
-from starskip.quality.check_stage import check_stage
-from starskip.run.night import Night
-from starskip.run.stages import STAGE_NAMES
+from starskip.night.quality.check_stage import check_stage
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]

@@ -25,17 +25,17 @@ from skipping_tables import aged, settings_of
 from starskip.errors import SourceError
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.serving.answer_sql import answer_sql
-from starskip.indexes.star_tree.serving.tree_set import open_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
-from starskip.lake import hybrid_calendar
-from starskip.lake.parquet_pages import PageKind
+from starskip.lake.parquet import hybrid_calendar
+from starskip.lake.parquet.parquet_pages import PageKind
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.tree_set import open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from secondary_conditions import random_condition
 from secondary_tables import CLOCK, WITHOUT, Random, RandomTable, indexes_of
 from skipping_tables import settings_of
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes
 from starskip.spark.skipping.table_finder import metadata_changed
 from starskip.spark.spark_engine import SparkEngine
 

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights, call, column, literal
 from skipping_tables import aged
-from starskip.quality.check_stage import check_stage
-from starskip.run.stages import STAGE_NAMES
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.night.quality.check_stage import check_stage
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 

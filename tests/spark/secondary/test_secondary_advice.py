@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights, call, column, id_between, literal
 from skipping_tables import aged
-from starskip.quality.check_stage import check_stage
-from starskip.run.night import Night
-from starskip.run.stages import STAGE_NAMES
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.night.quality.check_stage import check_stage
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 
@@ -134,8 +134,8 @@ def test_why_nothing_is_advised(nights: SkippingNights, changes: dict[str, Any],
     nights.log(PAIRS)
     night = nights.night(**changes)
     nights.advise(night)
-    from starskip.indexes.measured import spared_by_any
-    from starskip.indexes.secondary.advice.publish_advice import measured_secondary
+    from starskip.advisor.families.measured import spared_by_any
+    from starskip.advisor.families.secondary.advice.publish_advice import measured_secondary
 
     found = measured_secondary(nights.engine, night, "sales", night.store.snapshot, spared_by_any(()))
     advice, _ = found.advise((), 0.0)

@@ -24,9 +24,9 @@ from skipping_on_spark.law_of_skipping import Seen, see
 from skipping_on_spark.predicates import predicates
 from skipping_tables import settings_of
 from starskip.errors import ConfigError
-from starskip.indexes.secondary import collect_entries
-from starskip.indexes.secondary.lifecycle import create_indexes
-from starskip.indexes.secondary.postings import PostingReader
+from starskip.secondary import collect_entries
+from starskip.secondary.lifecycle import create_indexes
+from starskip.secondary.postings import PostingReader
 from starskip.spark import skipping
 from starskip.spark.skipping.table_finder import metadata_changed
 

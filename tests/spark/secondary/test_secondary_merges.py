@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from secondary_tables import CLOCK
-from starskip.indexes.secondary import merge_cuts, run_files
-from starskip.indexes.secondary.check_indexes import check_indexes
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes, optimize_indexes
+from starskip.secondary import merge_cuts, run_files
+from starskip.secondary.check_indexes import check_indexes
+from starskip.secondary.lifecycle import create_indexes, describe_indexes, optimize_indexes
 from starskip.spark.spark_engine import SparkEngine
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]

@@ -12,11 +12,15 @@ from gate_checks import failed_checks, import_great_expectations
 from pyspark.sql import SparkSession
 from skipping_nights import DAY, FILES, SkippingNights
 from skipping_tables import aged
+from starskip.advisor.families.secondary.refresh_secondary_indexes import (
+    ADVICE,
+    BUILDS,
+    refresh_secondary_indexes,
+)
+from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import SourceError
-from starskip.indexes.secondary import collect_entries, open_table, run_files
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes
-from starskip.indexes.secondary.refresh_secondary_indexes import ADVICE, BUILDS, refresh_secondary_indexes
-from starskip.run.night import Night, StageResult
+from starskip.secondary import collect_entries, open_table, run_files
+from starskip.secondary.lifecycle import create_indexes, describe_indexes
 from starskip.storage.lake_schemas import SECONDARY_ADVICE
 from starskip.storage.manifest import Part
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
-from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, index_storage
+from starskip.secondary.lifecycle import create_indexes, delete_indexes, index_storage
 from starskip.spark import skipping
 from starskip.spark.skipping.leaf_predicates import leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree

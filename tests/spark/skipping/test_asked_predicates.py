@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.workload.expression_sql import expression_sql
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
+from starskip.predicates.expression_sql import expression_sql
 from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.leaf_predicates import attribute_identity, leaf_predicates
 from starskip.spark.skipping.plan_tree import plan_tree

@@ -16,10 +16,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged, settings_of
 from starskip.errors import ConfigError, SourceError, StarskipError
-from starskip.indexes.skipping.metadata.collect_order import CollectOrder
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.collect_order import CollectOrder
+from starskip.file_metadata.open_metadata import open_metadata
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.registry import index_from_specification
 from starskip.spark import skipping
 from starskip.spark.skipping import collect, collect_footers, spark_reader
 from starskip.spark.skipping.list_files import list_files

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from pyspark.sql import SparkSession
 from skipping_tables import aged, lines_of
 from starskip.cli.main import main
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.file_metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -21,8 +21,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
 CURL = "curl/8.5.0"
 
-MODULE = """from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
+MODULE = """from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 
 @register
@@ -78,7 +78,7 @@ def test_conditions_call_functions(spark: SparkSession, tmp_path: Path) -> None:
     assert explained(table, "getAgentName(ua) = 'Firefox'") == (1, 2)
     for metric in ("euclidean", "manhattan"):
         assert explained(table, f"{metric}_distance(v, array(0D, 0D)) < 1") == (1, 2)
-    shapely_named = ("--module", "starskip.indexes.skipping.contrib.geospatial_functions")
+    shapely_named = ("--module", "starskip.skipping.contrib.geospatial_functions")
     square = "'POLYGON ((0 0, 0 2, 2 2, 2 0, 0 0))', lat, lng"
     assert explained(table, f"ST_Contains({square})", *shapely_named) == (1, 2)
     assert explained(table, f"ST_Distance({square}) < 1", *shapely_named) == (1, 2)

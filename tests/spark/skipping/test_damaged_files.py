@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.cli.main import main
 from starskip.errors import SourceError, StarskipError
-from starskip.indexes.skipping.metadata.collect_order import CollectOrder
-from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
-from starskip.indexes.skipping.metadata.table_files import DamagedFiles
-from starskip.indexes.skipping.metadata.table_metadata import COLUMNS
+from starskip.file_metadata.collect_order import CollectOrder
+from starskip.file_metadata.commit_refresh import PlanOvertaken
+from starskip.file_metadata.open_metadata import open_metadata
+from starskip.file_metadata.table_files import DamagedFiles
+from starskip.file_metadata.table_metadata import COLUMNS
 from starskip.spark import skipping
 from starskip.spark.skipping.collect_tasks import reading_failures
 from starskip.spark.skipping.table_finder import metadata_changed

@@ -19,10 +19,10 @@ from running_opensearch import RunningOpenSearch
 from settings_with import settings_with
 from skipping_nights import SkippingNights, call, column, literal
 from skipping_tables import aged
-from starskip.indexes.skipping.contrib import geospatial_functions, ip_networks
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.quality.check_stage import check_stage
-from starskip.run.stages import STAGE_NAMES
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.night.quality.check_stage import check_stage
+from starskip.skipping.contrib import geospatial_functions, ip_networks
 from starskip.spark.skipping.refresh_relation import location_of
 from starskip.storage.opensearch import opensearch_client
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage

@@ -19,10 +19,10 @@ from skipping_on_spark import planted_faults
 from skipping_on_spark.law_of_skipping import SETTINGS, of_each_row, of_filtered_scans
 from skipping_on_spark.planted_faults import FAULTS
 from skipping_tables import aged, settings_of
-from starskip.indexes.skipping import registry
-from starskip.indexes.skipping.contrib.geospatial_functions import register_functions
-from starskip.indexes.skipping.contrib.ip_networks import register_functions as register_networks
-from starskip.indexes.skipping.value_sets import ValueSetClause
+from starskip.skipping import registry
+from starskip.skipping.contrib.geospatial_functions import register_functions
+from starskip.skipping.contrib.ip_networks import register_functions as register_networks
+from starskip.skipping.value_sets import ValueSetClause
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.cli.main import main
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.open_metadata import existing_metadata
 from starskip.lake.lake_table import LakeTable
+from starskip.skipping.registry import index_from_specification
 from starskip.spark import skipping
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping
 from starskip.storage.encryption.keyring import Keyring

@@ -10,8 +10,8 @@ import pytest
 from lake_formats import new_table
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes, refresh_indexes
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes, refresh_indexes
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]

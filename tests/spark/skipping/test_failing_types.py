@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.cli.main import main
 from starskip.errors import StarskipError
-from starskip.indexes.skipping import registry
+from starskip.skipping import registry
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -24,10 +24,10 @@ Table = Callable[..., str]
 MODULE = """
 import numpy as np
 import pyarrow as pa
-from starskip.indexes.skipping.clause import Clause
+from starskip.skipping.clause import Clause
 from starskip.predicates.expression import Call, Literal
-from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 FAULTS = set()
 
@@ -130,7 +130,7 @@ def test_at_a_query(
 def test_a_function_whose_implication_is_nonsense(
     skipping_on: SparkSession, path: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from starskip.indexes.skipping import user_functions
+    from starskip.skipping import user_functions
 
     skipping_on.udf.register("odd_months", lambda ts: True, "boolean")
     user_functions.map_function("odd_months", lambda node: "no expression")  # type: ignore[arg-type,return-value]

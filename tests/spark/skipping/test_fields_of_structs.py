@@ -11,10 +11,10 @@ import pytest
 from lake_formats import new_table
 from pyspark.sql import SparkSession
 from skipping_tables import aged, settings_of
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes, describe_indexes, refresh_indexes
-from starskip.indexes.skipping.metadata import table_source
+from starskip.file_metadata import table_source
 from starskip.predicates.column_name import column_name, quoted
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes, describe_indexes, refresh_indexes
 from starskip.spark import skipping
 from starskip.spark.skipping import lake_relation
 from starskip.spark.skipping.table_finder import metadata_changed

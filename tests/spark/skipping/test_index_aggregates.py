@@ -13,8 +13,8 @@ import pytest
 from skipping_law.files_metadata import Files, aggregated, collected, row_values
 from skipping_law.predicates import TYPES
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.registry import index_from_specification
-from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.spark_xxhash64 import spark_xxhash64
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

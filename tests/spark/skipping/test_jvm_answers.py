@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.metadata_location import metadata_location
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import existing_metadata
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.spark import skipping
 from starskip.spark.skipping import known_files
 from starskip.spark.skipping.compile_java import new_java

@@ -18,12 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lake_law.changing_table import LONG
 from lake_law.planted import bounds_cut
-from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.index_types import format_bounds
-from starskip.indexes.skipping.index_types.format_bounds import indexes_of
+from starskip.file_metadata import format_bounds
+from starskip.file_metadata.format_bounds import indexes_of
 from starskip.lake.open_table import open_table
 from starskip.predicates.comparison import Operator
 from starskip.predicates.expression import Call, Column, Literal
+from starskip.skipping.build_clause import build_clause
 from starskip.spark.skipping.lake_bounds import bounds_of
 
 _START = datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)

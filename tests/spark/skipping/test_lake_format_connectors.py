@@ -21,7 +21,7 @@ import json, sys
 import pyarrow as pa
 from pyspark.sql import SparkSession
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.skipping.registry import index_from_specification
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Call, Column, Literal
 from starskip.spark.spark_engine import SparkEngine

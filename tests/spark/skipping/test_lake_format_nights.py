@@ -20,12 +20,12 @@ from skipping_nights import (
     literal,
     next_day,
 )
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import SourceError
-from starskip.indexes.secondary.lifecycle import create_indexes
 from starskip.lake.lake_table import LakeTable
-from starskip.quality.check_stage import check_stage
-from starskip.run.night import Night
-from starskip.run.stages import STAGE_NAMES
+from starskip.night.quality.check_stage import check_stage
+from starskip.secondary.lifecycle import create_indexes
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]

@@ -13,7 +13,7 @@ from lake_formats import ICEBERG_CATALOG
 from pyspark.sql import SparkSession
 from skipping_tables import settings_of
 from starskip.errors import ConfigError, NotPlainFiles
-from starskip.indexes.secondary.lifecycle import create_indexes
+from starskip.secondary.lifecycle import create_indexes
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]

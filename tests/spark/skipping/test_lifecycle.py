@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from pyspark.sql import SparkSession
 from skipping_tables import aged
 from starskip.cli.main import main
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.file_metadata.open_metadata import open_metadata
 from starskip.spark import skipping
 from starskip.spark.skipping import list_files, spark_reader
 from starskip.spark.skipping.table_relation import TableRelation

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
 from skipping_tables import aged, lines_of, settings_of
 from starskip.errors import ConfigError, SourceError
-from starskip.indexes.skipping.registry import load_modules
+from starskip.skipping.registry import load_modules
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -21,10 +21,10 @@ ZONE = "spark.sql.session.timeZone"
 _HOURS = """
 from dataclasses import dataclass
 import numpy as np
-from starskip.indexes.skipping.clause import Clause
+from starskip.skipping.clause import Clause
 from starskip.predicates.expression import Call, Literal
-from starskip.indexes.skipping.index_types.column_index import ColumnIndex
-from starskip.indexes.skipping.registry import register
+from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.registry import register
 
 @register
 class Hours(ColumnIndex):

@@ -23,7 +23,7 @@ from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.drawn_examples import law
 from skipping_tables import aged, settings_of
 from starskip.cli.main import main
-from starskip.indexes.skipping.metadata.opensearch import evaluation
+from starskip.file_metadata.opensearch import evaluation
 from starskip.spark import skipping
 from starskip.storage.opensearch import opensearch_client
 

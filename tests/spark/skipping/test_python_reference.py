@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.refresh_metadata import Refreshed
 from starskip.spark import skipping
 from starskip.storage.vacuum import VacuumReport
 

@@ -14,9 +14,9 @@ from deltalake import convert_to_deltalake
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights
+from starskip.advisor.run.night import Night
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_table import open_table
-from starskip.run.night import Night
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 SAMPLE = Path(__file__).parents[3] / "include" / "sample"

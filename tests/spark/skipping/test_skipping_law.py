@@ -18,11 +18,11 @@ from pyspark.sql import SparkSession
 from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.drawn_examples import law
 from skipping_on_spark.predicates import Leaf, comparison, null_test
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.min_max import MinMaxClause
-from starskip.indexes.skipping.index_types.null_count import NullClause
-from starskip.indexes.skipping.value_sets import ValueSetClause
 from starskip.predicates.comparison import Operator
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.min_max import MinMaxClause
+from starskip.skipping.index_types.null_count import NullClause
+from starskip.skipping.value_sets import ValueSetClause
 
 CASES = law_cases("STARSKIP_SKIPPING_CASES", 120)
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900 + CASES)]

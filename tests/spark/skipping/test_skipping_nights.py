@@ -15,15 +15,15 @@ from settings_with import settings_with
 from skip_choice import advise_skipping_alone
 from skipping_nights import FILES, SkippingNights, call, column, customer_is, id_between, literal, next_day
 from skipping_tables import aged
+from starskip.advisor.families.skipping import skipping_gate
+from starskip.advisor.families.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.execution.local_engine import LocalEngine
-from starskip.indexes.skipping import skipping_gate
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.min_max import MinMaxClause
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
-from starskip.indexes.skipping.refresh_skipping_indexes import refresh_skipping_indexes
-from starskip.indexes.skipping.skipping_engine import MatchingRows
-from starskip.quality.check_stage import check_stage
-from starskip.run.stages import STAGE_NAMES
+from starskip.file_metadata.open_metadata import open_metadata
+from starskip.file_metadata.skipping_engine import MatchingRows
+from starskip.night.quality.check_stage import check_stage
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.spark import skipping
 from starskip.spark.skipping import spark_skipping_engine
 from starskip.storage.manifest import Part
@@ -308,8 +308,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.indexes.skipping.contrib.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.indexes.skipping.contrib.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip.skipping.contrib.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip.skipping.contrib.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 

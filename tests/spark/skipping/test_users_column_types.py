@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 from skipping_tables import aged
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import read_metadata
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]

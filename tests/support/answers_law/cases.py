@@ -7,7 +7,7 @@ from answers_law.predicates import predicates
 from answers_law.question import Aggregate, Group, Junction, Predicate, Question
 from answers_law.tables import POOLS, random_table
 from hypothesis import strategies as st
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.star_tree_config import StarTreeConfig
 
 QUESTIONS_A_TABLE = 6
 DIMENSIONS = [name for name in POOLS if not name.startswith("m_")]

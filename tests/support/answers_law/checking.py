@@ -15,11 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from answers_law.question import Aggregate, Question
-from starskip.indexes.star_tree.build.publish_trees import publish_trees
-from starskip.indexes.star_tree.build.tree_order import TreeOrder
-from starskip.indexes.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.indexes.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.indexes.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.build.publish_trees import publish_trees
+from starskip.star_tree.build.tree_order import TreeOrder
+from starskip.star_tree.serving.answer_sql import Answer, answer_sql
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -16,8 +16,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StringType, StructType
 from skipping_tables import settings_of
 from starskip.errors import ConfigError, NotPlainFiles, SourceError, StarskipError, UnsupportedQuery
-from starskip.indexes.secondary import open_table
-from starskip.indexes.secondary.lifecycle import create_indexes, delete_indexes, vacuum_indexes
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes, delete_indexes, vacuum_indexes
 from starskip.spark import skipping
 
 _FAILURES = (Py4JError, PySparkException)

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skipping_law.sparks_rows import Functions, order_key, satisfied
-from starskip.indexes.skipping.build_clause import generate_clause
-from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.indexes.skipping.spark_xxhash64 import spark_xxhash64
-from starskip.indexes.skipping.user_functions import implications
 from starskip.predicates.expression import Expression
+from starskip.skipping.build_clause import generate_clause
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.skipping.spark_xxhash64 import spark_xxhash64
+from starskip.skipping.user_functions import implications
 
 Rows = Sequence[Mapping[str, Any]]
 Types = Mapping[str, pa.DataType]

@@ -15,7 +15,7 @@ from skipping_on_spark.column_kinds import KINDS, NESTED, PARTITIONED, ColumnKin
 from skipping_on_spark.data_set import SELF_DESCRIBING, DataFile, DataSet
 from skipping_on_spark.predicates import Leaf, predicates
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.registry import OWN_TYPES, index_from_specification
+from starskip.skipping.registry import OWN_TYPES, index_from_specification
 
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia")
 _IS_DRAWN = st.integers(0, 4).map(lambda drawn: drawn > 2)

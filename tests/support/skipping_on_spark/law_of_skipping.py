@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_set import ROWS_OF_A_FILE
 from skipping_on_spark.data_sets import Example
 from skipping_tables import settings_of
-from starskip.indexes.skipping.contrib import (
+from starskip.skipping.contrib import (
     geospatial_functions,
     ip_networks,
     metric_distances,

@@ -14,7 +14,9 @@ from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from starlette.types import ASGIApp
 
+from starskip.advisor.run.night import Night
 from starskip.errors import MissingSource
+from starskip.night.night_runs import night_runs
 from starskip.orchestration.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -49,8 +51,6 @@ from starskip.reports.report_lists import (
     table_rows,
 )
 from starskip.reports.report_row import RowPage
-from starskip.run.night import Night
-from starskip.run.night_runs import night_runs
 
 ROWS_A_PAGE = 40
 ROWS_A_NIGHT = 12

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from starskip.errors import ConfigError, StarskipError
-from starskip.indexes.skipping.failing_indexes import reason_of_failure
-from starskip.indexes.skipping.registry import index_from_specification
-from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import column_name, column_path
+from starskip.skipping.failing_indexes import reason_of_failure
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.signature_comparison import structs_by_ids
 from starskip.spark.skipping.table_relation import TableRelation
 

@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.metadata.collect_order import FILES, Collection, CollectOrder
-from starskip.indexes.skipping.metadata.write_collected import Groups
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.collect_order import FILES, Collection, CollectOrder
+from starskip.file_metadata.write_collected import Groups
 from starskip.predicates.column_name import quoted
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.collect_batches import (

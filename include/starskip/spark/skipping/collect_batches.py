@@ -11,9 +11,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from starskip.indexes.skipping.file_collector import FileCollector
-from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import quoted
+from starskip.skipping.file_collector import FileCollector
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.table_relation import MALFORMED

@@ -26,12 +26,12 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.indexes.skipping.metadata.write_collected import Groups
-from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.lake.footer_bounds import FooterColumn, Footers, footer_bounds
+from starskip.file_metadata.collect_order import Collection, CollectOrder
+from starskip.file_metadata.write_collected import Groups
+from starskip.lake.parquet.footer_bounds import FooterColumn, Footers, footer_bounds
 from starskip.predicates.column_name import column_path, quoted
 from starskip.predicates.data_types import arrow_type_of
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.collect_tasks import TaskFiles, groups_of, run_tasks, with_messages, written
 from starskip.spark.skipping.read_signature import FIELD_IDS_SETTING, has_field_ids
 from starskip.spark.skipping.table_relation import TableRelation

@@ -17,18 +17,18 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import SourceError, StarskipError, printable
-from starskip.indexes.skipping.metadata.collect_order import (
+from starskip.file_metadata.collect_order import (
     FILES,
     Collection,
     CollectOrder,
     CommitMessage,
     collection_of,
 )
-from starskip.indexes.skipping.metadata.commit_refresh import PlanOvertaken
-from starskip.indexes.skipping.metadata.metadata_files import FILES_SCHEMA
-from starskip.indexes.skipping.metadata.table_files import DamagedFiles
-from starskip.indexes.skipping.metadata.write_collected import Groups, write_collected
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.commit_refresh import PlanOvertaken
+from starskip.file_metadata.metadata_files import FILES_SCHEMA
+from starskip.file_metadata.table_files import DamagedFiles
+from starskip.file_metadata.write_collected import Groups, write_collected
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.list_files import one_slash
 from starskip.spark.understood_failure import understood_failure

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.column_name import column_path
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.read_signature import ZONE_OF_USERS_TYPES
 from starskip.spark.skipping.signature_comparison import difference, same_columns, users_types_differ
 from starskip.spark.skipping.user_index_types import is_user_type

@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
 from starskip.errors import CapExceeded, SourceError, UnsupportedQuery
-from starskip.indexes.skipping.metadata.match_paths import match_paths
-from starskip.indexes.skipping.skipping_engine import MatchingRows
-from starskip.indexes.skipping.workload.expression_sql import expression_sql
+from starskip.file_metadata.match_paths import match_paths
+from starskip.file_metadata.skipping_engine import MatchingRows
 from starskip.predicates.expression import Expression
+from starskip.predicates.expression_sql import expression_sql
 from starskip.spark.skipping.failures import FAILURES, is_of_files, reason_of
 from starskip.spark.skipping.isolated_session import isolate
 from starskip.spark.skipping.list_files import list_files

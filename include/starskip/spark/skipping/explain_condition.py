@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
-from starskip.indexes.skipping.contrib import ip_networks, metric_distances, user_agents
-from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.file_metadata.table_source import TableSource
+from starskip.skipping.contrib import ip_networks, metric_distances, user_agents
 from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.lake_scan import SUPPORTED, TITLES
 from starskip.spark.skipping.plain_files import require_plain_files

@@ -8,9 +8,9 @@ import pyarrow as pa
 from pyspark.sql import functions as sql
 
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.failing_indexes import reason_of_failure
-from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import quoted
+from starskip.skipping.failing_indexes import reason_of_failure
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
 from starskip.spark.skipping.arrow_times import in_utc
 from starskip.spark.skipping.collect_batches import FILE, PARTS_SCHEMA, BatchPlan, MergedFile, file_hashes

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import DataType, StructField, StructType
 
 from starskip.lake.file_columns import names_without_ids
-from starskip.lake.parquet_footers import each_footer
+from starskip.lake.parquet.parquet_footers import each_footer
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.spark.map_in_arrow import map_in_arrow
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from starskip.indexes.secondary.column_ids import COLUMN_IDS
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.secondary.column_ids import COLUMN_IDS
 from starskip.spark.skipping.lake_scan import LakeScan
 from starskip.spark.skipping.plain_scan import PlainScan
 from starskip.spark.skipping.rule_warnings import RuleWarnings

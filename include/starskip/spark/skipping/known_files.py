@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_answers import unpacked_bytes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import from_arrow_type
 
-from starskip.indexes.skipping.index_types.format_bounds import MAX_NUMBER, ROWS, bound_name
+from starskip.file_metadata.format_bounds import MAX_NUMBER, ROWS, bound_name
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.spark.skipping.lake_columns import Path, identity_of

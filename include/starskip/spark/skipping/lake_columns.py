@@ -15,12 +15,12 @@ from typing import Any
 
 from pyspark.sql.pandas.types import from_arrow_type
 
-from starskip.indexes.secondary.column_ids import COLUMN_IDS
-from starskip.indexes.secondary.indexed_segments import known_schema
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Call, Column, Expression
+from starskip.secondary.column_ids import COLUMN_IDS
+from starskip.secondary.indexed_segments import known_schema
 
 COLUMNS = "starskip.columns"
 """Entry of the options of metadata: JSON, what each indexed column is known by, and its type in Spark."""

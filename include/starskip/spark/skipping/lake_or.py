@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from starskip.indexes.skipping.index_types.format_bounds import indexes_of
-from starskip.indexes.skipping.skipping_index import SkippingIndex
-from starskip.indexes.skipping.user_functions import implications
+from starskip.file_metadata.format_bounds import indexes_of
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression
+from starskip.skipping.skipping_index import SkippingIndex
+from starskip.skipping.user_functions import implications
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.index_types.format_bounds import FormatBounds, without_bounds
-from starskip.indexes.skipping.metadata.collect_order import BOUNDS, Collection, CollectOrder, collection_of
-from starskip.indexes.skipping.metadata.match_paths import match_paths
-from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.metadata.table_files import TableFiles
-from starskip.indexes.skipping.metadata.table_source import TableSource
-from starskip.indexes.skipping.metadata.write_collected import write_collected
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.collect_order import BOUNDS, Collection, CollectOrder, collection_of
+from starskip.file_metadata.format_bounds import FormatBounds, without_bounds
+from starskip.file_metadata.match_paths import match_paths
+from starskip.file_metadata.metadata_files import joined
+from starskip.file_metadata.table_files import TableFiles
+from starskip.file_metadata.table_source import TableSource
+from starskip.file_metadata.write_collected import write_collected
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.given_files import hadoop_paths
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.lake_bounds import bounds_of

@@ -21,13 +21,13 @@ from pyspark.sql.pandas.types import from_arrow_type
 from pyspark.sql.types import DataType, StructField, StructType
 
 from starskip.errors import ConfigError, printable
-from starskip.indexes.skipping.metadata.open_metadata import understood_indexes
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.registry import index_from_specification
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.open_metadata import understood_indexes
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name, column_path, quoted
+from starskip.skipping.registry import index_from_specification
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.files_without_ids import FIELD_ID, files_without_ids, schema_by_names
 from starskip.spark.skipping.given_files import given_index
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, jvm_names
@@ -37,7 +37,7 @@ from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 from starskip.spark.skipping.table_relation import COLLECTING, FILE_PATH, TableRelation, file_path_of
 
 if TYPE_CHECKING:
-    from starskip.indexes.skipping.file_metadata import Mask
+    from starskip.skipping.file_metadata import Mask
     from starskip.spark.skipping.list_files import ListedTable
 
 log = logging.getLogger("starskip.skipping")

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.errors import StarskipError
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.match_paths import match_paths, same_files
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.failures import error_summary

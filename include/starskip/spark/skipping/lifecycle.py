@@ -10,15 +10,15 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.metadata.change_indexes import change_indexes
-from starskip.indexes.skipping.metadata.describe_metadata import describe_metadata
-from starskip.indexes.skipping.metadata.encryption import Encryption
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import existing_metadata
-from starskip.indexes.skipping.metadata.optimize import optimize_metadata
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
-from starskip.indexes.skipping.metadata.rotate_keys import named_key, rotate_keys
-from starskip.indexes.skipping.metadata.vacuum_metadata import vacuum_metadata
+from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.describe_metadata import describe_metadata
+from starskip.file_metadata.encryption import Encryption
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import existing_metadata
+from starskip.file_metadata.optimize import optimize_metadata
+from starskip.file_metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.rotate_keys import named_key, rotate_keys
+from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.lake.table_folder import table_folder
 from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_names
 from starskip.spark.skipping.lake_relation import LakeRelation, named_in_metadata

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 
 from starskip.errors import SourceError
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.table_files import TableFiles
+from starskip.file_metadata.match_paths import match_paths, same_files
+from starskip.file_metadata.table_files import TableFiles
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.lake_relation import LakeRelation
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.skipping.file_metadata import Mask
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.compile_java import new_java
 from starskip.spark.skipping.jvm_answers import answered_bytes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox

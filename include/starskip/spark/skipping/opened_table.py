@@ -9,8 +9,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError, SourceError
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import read_metadata
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import read_metadata
 from starskip.lake.open_table import open_table
 from starskip.lake.table_name import is_iceberg_name
 from starskip.lake.table_snapshot import TableSnapshot

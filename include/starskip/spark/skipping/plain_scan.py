@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.column_name import column_name
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes, compatible_indexes
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
 from starskip.spark.skipping.leaf_predicates import Predicates, is_deterministic

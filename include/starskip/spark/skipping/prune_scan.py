@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starskip.indexes.secondary.surviving_files import Survivors, surviving_files
-from starskip.indexes.secondary.whole_files import AND, WholeFiles
-from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.failing_indexes import Failures
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Expression
+from starskip.secondary.surviving_files import Survivors, surviving_files
+from starskip.secondary.whole_files import AND, WholeFiles
+from starskip.skipping.build_clause import build_clause
+from starskip.skipping.failing_indexes import Failures
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes
 from starskip.spark.skipping.find_indexes import Scan
 from starskip.spark.skipping.lake_columns import ColumnTranslation, columns_of, secondary_columns_of

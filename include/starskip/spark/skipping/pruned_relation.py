@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from starskip.indexes.skipping.file_metadata import Mask
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.spark_listing import SparkListing
 
 MARK = "starskip.skipping.files"

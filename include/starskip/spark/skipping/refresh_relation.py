@@ -13,16 +13,16 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from starskip.errors import SourceError, StarskipError, TransientError, printable
-from starskip.indexes.skipping.index_types.format_bounds import FormatBounds
-from starskip.indexes.skipping.metadata.commit_refresh import Commit
-from starskip.indexes.skipping.metadata.encryption import Encryption
-from starskip.indexes.skipping.metadata.inherited_keys import shown_by_plain_indexes
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import read_metadata
-from starskip.indexes.skipping.metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.commit_refresh import Commit
+from starskip.file_metadata.encryption import Encryption
+from starskip.file_metadata.format_bounds import FormatBounds
+from starskip.file_metadata.inherited_keys import shown_by_plain_indexes
+from starskip.file_metadata.metadata_location import metadata_location
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import read_metadata
+from starskip.file_metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
 from starskip.spark.skipping.jvm_toolbox import jvm_names

@@ -10,12 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.errors import StorageError
-from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.index_types.format_bounds import is_of_format
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.format_bounds import is_of_format
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Expression
+from starskip.skipping.build_clause import build_clause
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.relation_facts import OtherRelation
 from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.why_not_skipped import EVERY_FILE

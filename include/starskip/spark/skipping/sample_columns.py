@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
+from starskip.file_metadata.skipping_engine import ColumnFacts
 from starskip.predicates.column_name import quoted
 from starskip.predicates.data_types import arrow_type_of, family_of
 from starskip.spark.skipping.arrow_times import in_utc

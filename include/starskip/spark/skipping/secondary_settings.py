@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from starskip.indexes.secondary.settings import SecondarySettings
+from starskip.secondary.settings import SecondarySettings
 from starskip.settings import Settings
 from starskip.settings.group import declared_settings
 from starskip.settings.setting_value import setting_value, value_text

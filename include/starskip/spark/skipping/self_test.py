@@ -13,13 +13,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from starskip.indexes.skipping.clause import Clause
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.index_types.min_max import MinMax
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.metadata.table_source import TableSource
-from starskip.indexes.skipping.metadata.unlock import NOTHING_ENCRYPTED, Unlocked
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_source import TableSource
+from starskip.file_metadata.unlock import NOTHING_ENCRYPTED, Unlocked
+from starskip.skipping.clause import Clause
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.index_types.min_max import MinMax
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.read_signature import read_signature
 from starskip.spark.skipping.table_finder import TableFinder
 

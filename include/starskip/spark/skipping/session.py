@@ -17,9 +17,9 @@ from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError, printable
-from starskip.indexes.secondary.lifecycle import ARTEFACT as SECONDARY_ARTEFACT
-from starskip.indexes.secondary.secondary_index import secondary_index
-from starskip.indexes.skipping.registry import load_modules
+from starskip.secondary.lifecycle import ARTEFACT as SECONDARY_ARTEFACT
+from starskip.secondary.secondary_index import secondary_index
+from starskip.skipping.registry import load_modules
 from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.on_spark_connect import classic_only

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from starskip.indexes.secondary.table_files import why_not_indexed
+from starskip.secondary.table_files import why_not_indexed
 from starskip.spark.skipping.read_signature import (
     ADDED,
     CSV_PRUNING,

@@ -12,8 +12,8 @@ from typing import Any
 from uuid import uuid4
 
 from starskip.errors import StarskipError, printable
-from starskip.indexes.skipping.metadata.open_metadata import metadata_chain
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.open_metadata import metadata_chain
+from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.spark.skipping.find_indexes import Scan, find_indexes
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.lake_scan import LakeScans, is_lake_scan

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.match_paths import match_paths, same_files
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.match_paths import match_paths, same_files
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 

@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import functions as sql
 
-from starskip.indexes.skipping.file_metadata import Mask
-from starskip.indexes.skipping.metadata.collect_order import Collection, CollectOrder
-from starskip.indexes.skipping.metadata.match_paths import match_paths
-from starskip.indexes.skipping.metadata.metadata_files import joined
-from starskip.indexes.skipping.metadata.table_files import DamagedFiles, TableFiles
-from starskip.indexes.skipping.metadata.table_source import TableSource
+from starskip.file_metadata.collect_order import Collection, CollectOrder
+from starskip.file_metadata.match_paths import match_paths
+from starskip.file_metadata.metadata_files import joined
+from starskip.file_metadata.table_files import DamagedFiles, TableFiles
+from starskip.file_metadata.table_source import TableSource
+from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.collect import collect
 from starskip.spark.skipping.collect_footers import collect_footers, damaged_by_footers, footer_plan
 from starskip.spark.skipping.collect_tasks import reading_failures

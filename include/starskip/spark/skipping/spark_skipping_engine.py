@@ -10,19 +10,18 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from starskip.errors import ConfigError
-from starskip.indexes.skipping.choice.candidate_indexes import ColumnFacts
-from starskip.indexes.skipping.metadata.change_indexes import change_indexes
-from starskip.indexes.skipping.metadata.encryption import Encryption
-from starskip.indexes.skipping.metadata.inherited_keys import inherited_keys
-from starskip.indexes.skipping.metadata.metadata_storage import metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import read_metadata
-from starskip.indexes.skipping.metadata.refresh_metadata import Refreshed
-from starskip.indexes.skipping.skipping_engine import MatchingRows, Replay
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.encryption import Encryption
+from starskip.file_metadata.inherited_keys import inherited_keys
+from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.open_metadata import read_metadata
+from starskip.file_metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.skipping_engine import ColumnFacts, MatchingRows, Replay
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_folder import table_folder
 from starskip.predicates.expression import Expression
 from starskip.settings import Settings
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes, resolved_index
 from starskip.spark.skipping.count_matching import count_matching
 from starskip.spark.skipping.failures import spark_failures

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from starskip.indexes.skipping.metadata.metadata_location import metadata_location
-from starskip.indexes.skipping.metadata.metadata_storage import files_root, metadata_storage
-from starskip.indexes.skipping.metadata.open_metadata import ParseIndex, metadata_chain, read_metadata
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
-from starskip.indexes.skipping.metadata.table_state import ARTEFACT
-from starskip.indexes.skipping.registry import index_from_specification
+from starskip.file_metadata.metadata_location import metadata_location
+from starskip.file_metadata.metadata_storage import files_root, metadata_storage
+from starskip.file_metadata.open_metadata import ParseIndex, metadata_chain, read_metadata
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_state import ARTEFACT
+from starskip.skipping.registry import index_from_specification
 from starskip.storage.encryption.keyring import Keyring
 
 _ANSWER_LASTS_S = 1.0

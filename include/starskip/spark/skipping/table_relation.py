@@ -31,8 +31,8 @@ from starskip.spark.skipping.read_signature import options as all_options
 from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
 
 if TYPE_CHECKING:
-    from starskip.indexes.skipping.file_metadata import Mask
-    from starskip.indexes.skipping.skipping_index import SkippingIndex
+    from starskip.skipping.file_metadata import Mask
+    from starskip.skipping.skipping_index import SkippingIndex
     from starskip.spark.skipping.list_files import ListedTable
 
 _SURE_OF_ALL_ROWS = {

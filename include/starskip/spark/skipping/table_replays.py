@@ -12,11 +12,11 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import StructField, VariantType
 
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery
-from starskip.indexes.skipping.skipping_engine import Reading, Replay
-from starskip.indexes.skipping.workload.expression_sql import REASON, expression_sql
+from starskip.file_metadata.skipping_engine import Reading, Replay
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.expression import Expression
+from starskip.predicates.expression_sql import REASON, expression_sql
 from starskip.settings import Settings
 from starskip.spark.skipping.failures import FAILURES, failure_of, is_of_files, reason_of, spark_failures
 from starskip.spark.skipping.isolated_session import isolated_session

@@ -6,8 +6,8 @@ import logging
 
 from pyspark.sql import SparkSession
 
-from starskip.indexes.skipping.metadata.encryption import Encryption
-from starskip.indexes.skipping.metadata.table_metadata import TableMetadata
+from starskip.file_metadata.encryption import Encryption
+from starskip.file_metadata.table_metadata import TableMetadata
 
 IO_ENCRYPTION = "spark.io.encryption.enabled"
 """The setting by which Spark encrypts files that it shuffles and spills to, read when a session starts."""

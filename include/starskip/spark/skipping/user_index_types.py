@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from starskip.indexes.skipping.registry import OWN_TYPES
-from starskip.indexes.skipping.skipping_index import SkippingIndex
+from starskip.skipping.registry import OWN_TYPES
+from starskip.skipping.skipping_index import SkippingIndex
 
 
 def is_user_type(index: SkippingIndex) -> bool:

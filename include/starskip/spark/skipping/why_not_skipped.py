@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from starskip.indexes.skipping.build_clause import build_clause
-from starskip.indexes.skipping.skipping_index import SkippingIndex
 from starskip.predicates.column_name import column_name, column_path
 from starskip.predicates.expression import Call, Expression
+from starskip.skipping.build_clause import build_clause
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.leaf_predicates import Predicates, below, is_deterministic
 from starskip.spark.skipping.plan_tree import Node
 

@@ -13,7 +13,7 @@ import pytest
 from night_tables import DAY, FILES, ID, ROWS, S, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from starskip.errors import CapExceeded
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.file_metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Column, Expression, LiteralSet
 from starskip.spark.skipping import count_matching

@@ -11,9 +11,9 @@ import pytest
 from night_tables import FILES, ID, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from skipping_tables import aged
+from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.errors import ConfigError, SourceError, StarskipError
-from starskip.indexes.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.indexes.skipping.metadata.open_metadata import open_metadata
+from starskip.file_metadata.open_metadata import open_metadata
 from starskip.lake.lake_table import LakeTable
 from starskip.spark.skipping import spark_skipping_engine
 from starskip.spark.skipping.spark_skipping_engine import SparkSkipping

@@ -10,11 +10,11 @@ import pytest
 from night_tables import FILES, S, below, call, indexes, literal
 from pyspark.sql import SparkSession
 from starskip.errors import StarskipError, UnsupportedQuery
-from starskip.indexes.skipping.file_metadata import FileMetadata, Mask
-from starskip.indexes.skipping.index_types.min_max import MinMaxClause
-from starskip.indexes.skipping.skipping_engine import Replay
+from starskip.file_metadata.skipping_engine import Replay
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Column, Expression
+from starskip.skipping.file_metadata import FileMetadata, Mask
+from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.spark import skipping
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.session import last_query_stats

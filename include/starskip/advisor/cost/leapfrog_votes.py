@@ -1,0 +1,73 @@
+"""Strategy leapfrog: what each shape would have saved under each set of indexes.
+
+``vote = observed_entries * (1 - L_with / L_without)``, L from scoring.filter_cost summed
+over the sampled segments and scaled to the table's rows, 0 where L_without is 0. Scaling by what the
+log observed cancels what the model does not know, such as segments that the broker pruned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
+from starskip.advisor.cost.vote_rows import Saved, vote_rows, votes_table
+from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
+from starskip.sql.query_shape import parsed_shape
+
+_Estimate = tuple[int, int, list[float], float]
+"""A row of ESTIMATES without its table and shape."""
+
+
+def leapfrog_votes(
+    shapes: Sequence[ShapeWorkload],
+    estimates: pa.Table,
+    candidates: Candidates,
+    rules: AccessPaths,
+) -> pa.Table:
+    """Return VOTES of ``shapes``, all of one table, from its ESTIMATES summed over segments."""
+    found: dict[tuple[str, str], list[_Estimate]] = {}
+    for row in zip(*(column.to_pylist() for column in estimates.columns), strict=True):
+        found.setdefault((row[0], row[1]), []).append(row[2:])
+    rows: list[tuple[object, ...]] = []
+    for workload in shapes:
+        disjuncts = disjunct_alternatives(parsed_shape(workload.skeleton), candidates, rules)
+        saved = _saved(
+            list(workload.instances.values()), disjuncts, found.get((workload.table, workload.shape_id), [])
+        )
+        for number, disjunct in enumerate(disjuncts):
+            rows.extend(
+                vote_rows(
+                    workload, number, disjunct.alternatives, saved[number], is_complete=disjunct.is_complete
+                )
+            )
+    return votes_table(rows)
+
+
+def _saved(
+    instances: list[Instance], disjuncts: Sequence[DisjunctAlternatives], estimates: list[_Estimate]
+) -> list[Saved]:
+    read = [np.zeros((len(instances), len(disjunct.alternatives))) for disjunct in disjuncts]
+    for number, instance, of_disjunct, simulated_ratio in estimates:
+        # Each instance is simulated on segments of its own; what the log tells is of the whole table.
+        read[number][instance] = np.multiply(of_disjunct, 1.0 / simulated_ratio)
+    # The disjuncts of the sort orders are those of the indexes once more, so either makes up the query.
+    nothing = np.zeros(len(instances))
+    present = {
+        reorders: sum(
+            (read[i][:, 0] for i, disjunct in enumerate(disjuncts) if disjunct.reorders is reorders),
+            start=nothing,
+        )
+        for reorders in (False, True)
+    }
+    saved_by_disjunct = []
+    for disjunct, with_indexes in zip(disjuncts, read, strict=True):
+        without = present[disjunct.reorders]
+        reads = without[:, None] > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
+        saved_by_disjunct.append(Saved(np.where(reads, saved, 0.0), np.where(reads, 0.0, with_indexes)))
+    return saved_by_disjunct

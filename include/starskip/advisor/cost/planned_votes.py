@@ -1,0 +1,278 @@
+"""Votes of tables from their shapes and sampled rows of their segments, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.advisor.cost.alternatives import Candidates, without_idle_paths
+from starskip.advisor.cost.estimation_votes import estimation_votes
+from starskip.advisor.cost.leapfrog_votes import leapfrog_votes
+from starskip.advisor.cost.proposed_sets import VoteRules
+from starskip.advisor.cost.segment_estimates import (
+    InstanceShare,
+    SegmentState,
+    estimate_segment,
+    merge_estimates,
+)
+from starskip.advisor.cost.voting_shapes import is_selective, voting_shapes
+from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.families import BUILT_IN, FamilyChoice
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index, by_column, drop_of
+from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.execution.engine import Engine, Rows
+from starskip.pinot.segments.damaged_segment import DamagedSegment
+from starskip.pinot.segments.decompressed_stream import TarLimits
+from starskip.pinot.segments.segment_files import SegmentFile, list_segments
+from starskip.pinot.segments.segment_layout import read_segment_layout
+from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
+from starskip.pinot.target_version import REGEXP_DICTIONARY_VALUES
+from starskip.settings import Settings
+from starskip.sql.predicate import Leaf, leaves
+from starskip.sql.query_shape import parsed_shape
+from starskip.storage.schemas import ESTIMATES, VOTES
+from starskip.tables.table_overview import ColumnOverview, TableOverview
+from starskip.tables.thin_window import thin_window
+
+_MIN_WINDOW_ROWS = 256
+_MAX_READ_ROWS = 1_000_000
+"""Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
+
+ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
+"""Gives the shapes of a table, on whichever machine it is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """Inputs of the estimate of one table; ``shapes_of`` reads its shapes wherever the estimate runs."""
+
+    table: str
+    rows: int
+    columns: frozenset[str]
+    candidates: Candidates
+    in_force: frozenset[Index]
+    rules: AccessPaths
+    shapes_of: ShapeSource
+    overview: TableOverview
+    entries_scanned_threshold: int = 0
+
+    def shapes(self) -> tuple[ShapeWorkload, ...]:
+        """Return the shapes whose text was understood, with the queries that may vote."""
+        parsed = [shape for shape in self.shapes_of(self.table) if shape.is_parsed]
+        return tuple(voting_shapes(parsed, self.entries_scanned_threshold))
+
+    def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
+        """Return the candidates without those that no query can need; ``shapes``: all of them."""
+        return without_idle_paths(_asked(shapes), self.candidates, self.rules)
+
+    def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:
+        """Return the columns of the table that ``shapes`` filter on."""
+        return sorted({leaf.column for leaf in _asked(shapes)} & self.columns)
+
+
+def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
+    return (leaf for shape in shapes for leaf in leaves(parsed_shape(shape.skeleton).filter))
+
+
+def candidate_columns(overview: TableOverview, family: Family) -> frozenset[str]:
+    """Return the columns that an index of ``family`` could be built on, and is not yet."""
+    path = family.path
+    if path is None:
+        return frozenset()
+    built = overview.indexed(family.name)
+    return frozenset(
+        name
+        for name, column in overview.columns.items()
+        if column.sorted_ratio < 1 and name not in built and path.obstacle(column) is None
+    )
+
+
+def candidate_indexes(overview: TableOverview, families: Sequence[Family], settings: Settings) -> Candidates:
+    """Return what could be built on each column and which of its indexes could go, by column.
+
+    The most selective columns stand first. ``families``: those that are considered.
+    """
+    found = {
+        Index(family.name, name)
+        for family in families
+        for name in candidate_columns(overview, family)
+        if is_selective(overview.columns[name], settings.scoring.selectivity_threshold)
+    }
+    names = {family.name for family in families}
+    dropped = {drop_of(item) for item in indexes_in_force(overview) if item.family in names}
+    columns = by_column(found | dropped)
+    return dict(
+        sorted(columns.items(), key=lambda item: (-_distinct(overview.columns.get(item[0])), item[0]))
+    )
+
+
+def _distinct(column: ColumnOverview | None) -> float:
+    return column.cardinality or 0.0 if column else 0.0
+
+
+def indexes_in_force(overview: TableOverview) -> frozenset[Index]:
+    """Return the indexes on columns that the table has."""
+    return frozenset(Index(family, name) for family, names in overview.in_force.items() for name in names)
+
+
+def rules_of(
+    overview: TableOverview, settings: Settings, families: tuple[Family, ...] = BUILT_IN
+) -> AccessPaths:
+    """Return what indexes answer in the target version, for this table."""
+    short = (
+        name
+        for name, column in overview.columns.items()
+        if column.dictionary_ratio > 0
+        and column.cardinality is not None
+        and column.cardinality < REGEXP_DICTIONARY_VALUES
+    )
+    return access_paths(settings.scoring.pinot_version, frozenset(short), families)
+
+
+def table_plans(
+    overviews: Mapping[str, TableOverview],
+    shapes_of: ShapeSource,
+    families: FamilyChoice,
+    settings: Settings,
+) -> dict[str, TablePlan]:
+    """Return a plan for each table."""
+    return {
+        table: TablePlan(
+            table,
+            overview.rows,
+            frozenset(overview.columns),
+            candidate_indexes(overview, families.asked, settings),
+            indexes_in_force(overview),
+            rules_of(overview, settings, families.known),
+            shapes_of,
+            overview,
+            settings.workload.entries_scanned_threshold,
+        )
+        for table, overview in overviews.items()
+    }
+
+
+def planned_votes(
+    engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
+) -> Rows:
+    """Return VOTES of all plans, from evenly spread segments and rows of each table.
+
+    Strategy estimation, and any other where there are no segments (``segments_root`` empty), takes them
+    from cardinalities.
+    """
+    if settings.scoring.strategy == "estimation" or not segments_root:
+        return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
+    files = sampled_files(segments_root, plans, settings)
+    samples = list(_samples(files, settings))
+    estimates = engine.rows_of_items(samples, partial(_estimate, plans), ESTIMATES)
+    return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
+
+
+def _vote_rules(settings: Settings) -> VoteRules:
+    return VoteRules(
+        settings.scoring.exclusive_vote_ratio,
+        settings.scoring.sufficient_column_scans,
+        settings.scoring.incremental_column_scans,
+    )
+
+
+def _estimation(
+    plans: Mapping[str, TablePlan], vote_rules: VoteRules, tables: Iterable[str]
+) -> Iterator[pa.RecordBatch]:
+    for plan in map(plans.__getitem__, tables):
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        votes = estimation_votes(shapes, plan.overview, candidates, plan.in_force, plan.rules, vote_rules)
+        yield from votes.to_batches()
+
+
+def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings) -> list[SegmentFile]:
+    """Return evenly spread segments of each table, the same ones at every run."""
+    files: list[SegmentFile] = []
+    for table in sorted(tables):
+        of_table = list_segments(segments_root, [table])
+        count = min(len(of_table), settings.scoring.max_sampled_segments)
+        files.extend(of_table[position * len(of_table) // count] for position in range(count))
+    return files
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A segment to simulate on: number ``position`` of ``segments``, ``rows`` of it."""
+
+    file: SegmentFile
+    position: int
+    segments: int
+    rows: int
+    max_simulations: int
+
+    def share(self, shapes: Sequence[ShapeWorkload]) -> InstanceShare:
+        """Return the instances that belong to this segment."""
+        simulations = sum(len(shape.instances) for shape in shapes) * self.segments
+        every = min(-(-simulations // self.max_simulations), self.segments)
+        return InstanceShare(max(every, 1), self.position)
+
+
+def _samples(files: Sequence[SegmentFile], settings: Settings) -> Iterator[_Sample]:
+    for _, of_table in groupby(files, key=lambda file: file.table):
+        segments = list(of_table)
+        rows = max(settings.scoring.window_rows_per_table // len(segments), _MIN_WINDOW_ROWS)
+        for position, file in enumerate(segments):
+            yield _Sample(file, position, len(segments), rows, settings.scoring.max_simulations_per_table)
+
+
+def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:
+    # A task's segments are in order of their tables: one table's shapes are held at a time.
+    for table, of_table in groupby(samples, key=lambda sample: sample.file.table):
+        plan = plans[table]
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        columns = plan.asked_columns(shapes)
+        for sample in of_table:
+            try:
+                yield _estimate_sample(sample, plan, shapes, columns, candidates)
+            except DamagedSegment:
+                # Named by collect_segment_metadata; the other segments tell enough.
+                continue
+
+
+def _estimate_sample(
+    sample: _Sample,
+    plan: TablePlan,
+    shapes: Sequence[ShapeWorkload],
+    columns: Sequence[str],
+    candidates: Candidates,
+) -> pa.RecordBatch:
+    layout = read_segment_layout(sample.file, TarLimits(), whole=False)
+    facts = segment_facts(sample.file, layout)
+    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS, layout=layout)
+    window = thin_window(whole, sample.rows)
+    state = SegmentState(
+        rules=plan.rules,
+        sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
+        in_force=plan.in_force,
+        constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
+    )
+    share = sample.share(shapes)
+    return estimate_segment(window, state, shapes, candidates, plan.rows, share)
+
+
+def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    estimates = merge_estimates(batches)
+    keys = estimates.select(["table", "shape_id"]).group_by(["table", "shape_id"]).aggregate([]).to_pylist()
+    here: dict[str, set[str]] = {}
+    for row in keys:
+        here.setdefault(row["table"], set()).add(row["shape_id"])
+    for table, shape_ids in sorted(here.items()):
+        plan = plans[table]
+        shapes = plan.shapes()
+        candidates = plan.voted_candidates(shapes)
+        here_voting = [shape for shape in shapes if shape.shape_id in shape_ids]
+        of_table = estimates.filter(pc.equal(estimates["table"], table))
+        yield from leapfrog_votes(here_voting, of_table, candidates, plan.rules).to_batches()

@@ -1,0 +1,37 @@
+"""Read what a night knows of tables, ``table_facts`` and their configs, as one overview a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.families import configured_indexes, families_of_night, segment_indexes
+from starskip.advisor.run.night import Night
+from starskip.execution.engine import Engine
+from starskip.storage.schemas import COLUMN_SUMS
+from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
+from starskip.tables.untracked_indexes import with_untracked_indexes
+
+_MAX_COLUMNS = 2_000_000
+
+
+def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
+    """Return the overview of each table from ``table_facts`` and the table configs of the night."""
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    assert snapshot is not None
+    rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
+    sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
+    families = families_of_night(night).known
+    configured = configured_indexes(night.table_configs(), families)
+    overviews = table_overviews(sums, segment_indexes(families), configured)
+    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED.name)
+
+
+def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from column_sums(batches).to_batches()
+
+
+def _merge_column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from merge_column_sums(batches).to_batches()

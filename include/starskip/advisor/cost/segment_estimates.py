@@ -1,0 +1,268 @@
+"""Entries that sampled queries would scan in one segment under each set of indexes.
+
+The map of strategy leapfrog: one segment's rows in, one row a query instance out; the rows of the
+same instance are summed over segments (``merge_estimates``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from zlib import crc32
+
+import numpy as np
+import pyarrow as pa
+
+from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
+from starskip.advisor.cost.bound_filter import (
+    BoundFilter,
+    FilterBinder,
+    filter_binder,
+    is_served_by_sorting,
+)
+from starskip.advisor.cost.drawn_literals import LiteralDrawer, lacks_literals
+from starskip.advisor.cost.filter_cost import Answers, filter_cost, filter_entries
+from starskip.advisor.cost.leaf_masks import LEAST_UNKNOWN_RATIO, ConstantFilter
+from starskip.advisor.cost.observed_scan import observed_scan
+from starskip.advisor.cost.pruned_segments import is_pruned, segment_ends
+from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.index import Index, by_column
+from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload
+from starskip.sql.predicate import And, Leaf, Predicate, Slot, leaves
+from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
+from starskip.storage.schemas import ESTIMATES
+from starskip.tables.row_window import RowWindow
+from starskip.tables.sorted_window import sorted_window
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentState:
+    """Access paths of this segment today: its sorted columns and the indexes in force.
+
+    ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
+    """
+
+    rules: AccessPaths
+    sorted_columns: frozenset[str] = frozenset()
+    in_force: frozenset[Index] = frozenset()
+    constant_columns: frozenset[str] = frozenset()
+
+    def is_free(self, leaf: Leaf) -> bool:
+        """Return whether the order of the rows answers ``leaf``."""
+        return is_served_by_sorting(leaf, self.sorted_columns, self.rules)
+
+    def sorted_by(self, column: str) -> SegmentState:
+        """Return the state of the same rows once they are sorted by ``column``."""
+        return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
+
+    def answers(self, alternative: frozenset[Index]) -> Answers:
+        """Return the ratio that indexes read of each leaf, after ``alternative`` is built and dropped."""
+        dropped = {index.dropped for index in alternative}
+        built = {index for index in alternative if index.dropped is None}
+        indexes = by_column((self.in_force - dropped) | built)
+
+        def answers(leaf: Leaf) -> float | None:
+            kinds = (s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf))
+            return min(map(self.rules.reads_ratio, kinds), default=None)
+
+        return answers
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceShare:
+    """Instances that are simulated on a segment: one in ``every``, other ones on the next segment.
+
+    What counts is the ratio of entries with and without indexes, so an instance needs some segments
+    and not all of them.
+    """
+
+    every: int
+    segment: int
+
+    def includes(self, instance: int) -> bool:
+        """Return whether instance number ``instance`` is simulated here."""
+        return (instance + self.segment) % self.every == 0
+
+
+def estimate_segment(
+    window: RowWindow,
+    state: SegmentState,
+    shapes: Sequence[ShapeWorkload],
+    candidates: Candidates,
+    table_rows: int,
+    share: InstanceShare | None = None,
+) -> pa.RecordBatch:
+    """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
+
+    ``entries`` holds entries scanned in filter by the whole segment, one number an alternative of
+    scoring.alternatives in its order. A segment without rows tells nothing.
+    """
+    if not window.rows:
+        return pa.RecordBatch.from_pylist([], ESTIMATES)
+    simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
+    orders = _SortOrders(window, state)
+    drawer = LiteralDrawer(orders.today, partial(filter_cost, answers=state.answers(frozenset())))
+    ends = segment_ends(window)
+    rows: list[tuple[object, ...]] = []
+    for workload in shapes:
+        shape = parsed_shape(workload.skeleton)
+        drawn = _drawn(drawer, shape, workload, table_rows, share)
+        asked = {
+            position: (drawn.get(position, literals), instance)
+            for position, (literals, instance) in enumerate(workload.instances.items())
+            if share is None or share.includes(position)
+        }
+        ways = orders.ways(disjunct_alternatives(shape, candidates, state.rules))
+        for position, (literals, instance) in asked.items():
+            if is_pruned(shape.filter, literals, ends):
+                entries = [[0.0] * len(each.of_alternatives) for each in ways]
+            else:
+                unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
+                limit = _early_limit(shape, literals, instance)
+                entries = orders.entries(ways, literals, unknown, limit)
+            rows.extend(
+                (window.table, workload.shape_id, number, position, of_disjunct, simulated_ratio)
+                for number, of_disjunct in enumerate(entries)
+            )
+    return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    """Ways to read a disjunct, by what tells them apart: a sort order, and what indexes answer in it.
+
+    ``of_alternatives``: the way of each alternative, which sets of indexes share that answer the same.
+    """
+
+    disjunct: Predicate
+    ways: Mapping[object, tuple[str | None, Answers]]
+    of_alternatives: Sequence[object]
+
+
+class _SortOrders:
+    """A window in the order of its rows and in those that sorting by a column would give."""
+
+    def __init__(self, window: RowWindow, state: SegmentState) -> None:
+        self.today = filter_binder(window, state.is_free)
+        self._window = window
+        self._state = state
+        self._binders: dict[str | None, FilterBinder] = {None: self.today}
+
+    def ways(self, disjuncts: Iterable[DisjunctAlternatives]) -> list[_Ways]:
+        """Return the ways to read each disjunct, for all queries of a shape."""
+        reorders = self._state.rules.reorders
+        found = []
+        for disjunct in disjuncts:
+            asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
+            ways: dict[object, tuple[str | None, Answers]] = {}
+            of_alternatives: list[object] = []
+            for alternative in disjunct.alternatives:
+                answers = cache(self._state.answers(alternative))
+                order = next((item.column for item in alternative if reorders(item.family)), None)
+                way = (order, *map(answers, asked))
+                ways.setdefault(way, (order, answers))
+                of_alternatives.append(way)
+            found.append(_Ways(disjunct.disjunct, ways, of_alternatives))
+        return found
+
+    def entries(
+        self, ways: Sequence[_Ways], literals: Literals, unknown: float | None, limit: int | None
+    ) -> list[list[float]]:
+        """Return the entries of the whole segment under each alternative of each disjunct."""
+        bound: dict[tuple[int, str | None], BoundFilter] = {}
+        known: dict[tuple[int, object], float] = {}
+        found = []
+        for each in ways:
+            here = id(each.disjunct)  # comes once with its indexes, once with sort orders
+            for way, (order, answers) in each.ways.items():
+                if (here, way) in known:
+                    continue
+                if (here, order) not in bound:
+                    bound[here, order] = self._binder(order).bind(each.disjunct, literals, unknown)
+                read = filter_entries(bound[here, order], answers, limit)
+                known[here, way] = read.of_segment(self._window.rows, self._window.segment_rows, limit)
+            found.append([known[here, way] for way in each.of_alternatives])
+        return found
+
+    def _binder(self, order: str | None) -> FilterBinder:
+        if order not in self._binders:
+            assert order is not None
+            is_free = self._state.sorted_by(order).is_free
+            self._binders[order] = self.today.in_order_of(sorted_window(self._window, order), is_free)
+        return self._binders[order]
+
+
+def _early_limit(shape: QueryShape, literals: Literals, instance: Instance) -> int | None:
+    """Return how many rows end the query; None where it reads all that match.
+
+    A LIMIT whose number was not logged is what the log saw returned.
+    """
+    if not shape.stops_early:
+        return None
+    limit = shape.limit
+    if isinstance(limit, Slot):
+        text = literals[limit.position][0]
+        limit = int(text) if text.isdigit() else None
+    if limit is None and instance.queries:
+        limit = round(instance.rows_scanned / instance.queries)
+    return DEFAULT_LIMIT if limit is None else limit
+
+
+def _drawn(
+    drawer: LiteralDrawer,
+    shape: QueryShape,
+    workload: ShapeWorkload,
+    table_rows: int,
+    share: InstanceShare | None,
+) -> dict[int, Literals]:
+    """Return literals of this segment for the instances that are simulated on it and were logged without."""
+    window = drawer.binder.window
+    return {
+        position: drawer.drawn(
+            shape.filter,
+            literals,
+            observed_scan(instance, window.segment_rows, table_rows, stops_early=shape.stops_early),
+            seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
+        )
+        for position, (literals, instance) in enumerate(workload.instances.items())
+        if (share is None or share.includes(position)) and lacks_literals(shape.filter, literals)
+    }
+
+
+def _unknown_ratio(
+    binder: FilterBinder, shape: QueryShape, literals: Literals, instance: Instance, table_rows: int
+) -> float | None:
+    """Share of rows that the filter's one unknown predicate keeps, by the rows that the log saw match.
+
+    ``rows_scanned`` counts the rows that passed the whole filter, unless a LIMIT ended the query.
+    """
+    parts = shape.filter.children if isinstance(shape.filter, And) else (shape.filter,)
+    unknown = [part for part in parts if isinstance(part, Leaf) and not binder.is_known(part, literals)]
+    if len(unknown) != 1 or shape.stops_early or not table_rows or not instance.queries:
+        return None
+    known = binder.bind(And(tuple(part for part in parts if part is not unknown[0])), literals)
+    if known is ConstantFilter.EMPTY:
+        return None
+    passed_ratio = instance.rows_scanned / instance.queries / table_rows
+    known_ratio = (
+        1.0 if isinstance(known, ConstantFilter) else max(float(known.mask.mean()), 1 / binder.window.rows)
+    )
+    return float(min(max(passed_ratio / known_ratio, LEAST_UNKNOWN_RATIO), 1.0))
+
+
+def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Sum ESTIMATES rows of the same instance over segments; associative."""
+    sums: dict[tuple[str, str, int, int], tuple[np.ndarray, float]] = {}
+    for batch in batches:
+        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            key, entries, ratio = row[:4], np.array(row[4]), row[5]
+            before = sums.get(key)
+            sums[key] = (entries, ratio) if before is None else (before[0] + entries, before[1] + ratio)
+    return _estimate_rows([(*key, *value) for key, value in sorted(sums.items())])
+
+
+def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(ESTIMATES)
+    arrays = [pa.array(list(column), item.type) for column, item in zip(columns, ESTIMATES, strict=True)]
+    return pa.table(arrays, schema=ESTIMATES)

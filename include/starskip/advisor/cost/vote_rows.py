@@ -1,0 +1,82 @@
+"""Saved shares of a disjunct's alternatives as VOTES: scaled to what the log observed, summed over queries.
+
+``vote = observed_entries * (1 - L_with / L_without)``, whatever strategy says what L is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from starskip.advisor.families.index import Index
+from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.storage.schemas import VOTES
+
+Ratios = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Savings of one disjunct, [instances, alternatives].
+
+    ``ratios``: share of the query's entries that is saved. ``lost``: entries a query that reads nothing
+    today would read, as those answered by the present sorted column would after another sorting; there
+    is nothing observed to scale.
+    """
+
+    ratios: Ratios
+    lost: Ratios
+
+
+def vote_rows(
+    workload: ShapeWorkload,
+    number: int,
+    alternatives: Sequence[frozenset[Index]],
+    saved: Saved,
+    *,
+    is_complete: bool,
+) -> list[tuple[object, ...]]:
+    """Return the rows of disjunct ``number`` of a shape, one for each alternative that is not empty.
+
+    A query of weight w votes as w copies of it; what is squared takes w twice (ShapeWorkload).
+    """
+    entries = np.array([i.estimated_entries for i in workload.instances.values()], dtype=float)
+    squared = np.array([i.estimated_entries_squared for i in workload.instances.values()], dtype=float)
+    queries = np.array([i.estimated_queries for i in workload.instances.values()], dtype=float)
+    sampled = entries.sum()
+    weight = workload.weight
+    if not weight or (sampled <= 0 and not saved.lost.any()):
+        return []
+    succeeded = workload.estimated_entries - workload.failed_entries_scanned_in_filter
+    scale = succeeded / sampled if sampled > 0 else 0.0
+    # Where literals are a sample, both sums are scaled to all queries of the shape.
+    query_scale = (workload.estimated_queries - workload.failed) / max(queries.sum(), 1.0)
+    rows: list[tuple[object, ...]] = []
+    for position, alternative in enumerate(alternatives):
+        if not alternative:
+            continue
+        ratios, lost = saved.ratios[:, position], saved.lost[:, position]
+        rows.append(
+            (
+                workload.table,
+                workload.shape_id,
+                number,
+                sorted(map(str, alternative)),
+                weight * (float(ratios @ entries) * scale - float(lost @ queries) * query_scale),
+                weight**2 * (float(ratios**2 @ squared) * scale + float(lost**2 @ queries) * query_scale),
+                weight**2 * float(ratios @ squared) * scale,
+                is_complete,
+            )
+        )
+    return rows
+
+
+def votes_table(rows: Iterable[tuple[object, ...]]) -> pa.Table:
+    """Return the rows as a table of schema VOTES."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(VOTES)
+    arrays = [pa.array(list(column), item.type) for column, item in zip(columns, VOTES, strict=True)]
+    return pa.table(arrays, schema=VOTES)

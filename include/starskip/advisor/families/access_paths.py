@@ -1,0 +1,61 @@
+"""Access paths of all families in one version of Pinot, for one table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from starskip.advisor.families.families import BUILT_IN
+from starskip.advisor.families.family import AccessPath, Family
+from starskip.pinot.target_version import TargetVersion, target_version
+from starskip.sql.predicate import Leaf
+
+MEASURED = TargetVersion()
+"""The release whose rules were measured, 0.11."""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessPaths:
+    """Predicates that the indexes of each family answer; a family without an access path answers none."""
+
+    families: tuple[Family, ...] = BUILT_IN
+    target: TargetVersion = MEASURED
+    _paths: Mapping[str, AccessPath] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Look the paths up once: the cost model asks for them a million times."""
+        paths = {family.name: family.path for family in self.families if family.path is not None}
+        object.__setattr__(self, "_paths", paths)
+
+    def serves(self, family: str, leaf: Leaf) -> bool:
+        """Return whether an index of ``family`` on the leaf's column answers it."""
+        path = self._paths.get(family)
+        return path is not None and bool(leaf.column) and path.serves(leaf, self.target)
+
+    def reads_ratio(self, family: str) -> float:
+        """Return the entries a row that answering by such an index reads all the same."""
+        reads = self._paths[family].reads_ratio
+        return 0.0 if reads is None else reads(self.target)
+
+    def reorders(self, family: str) -> bool:
+        """Return whether an index of ``family`` is the order of the table's rows."""
+        path = self._paths.get(family)
+        return path is not None and path.reorders
+
+    def order_serves(self, leaf: Leaf) -> bool:
+        """Return whether rows in the order of the leaf's column answer it."""
+        return any(path.reorders and self.serves(name, leaf) for name, path in self._paths.items())
+
+    def yields_to(self, family: str) -> Sequence[str]:
+        """Return the families beside which one of ``family`` is idle where they answer as much."""
+        path = self._paths.get(family)
+        return path.yields_to if path else ()
+
+
+def access_paths(
+    pinot_version: str,
+    short_dictionary_columns: Collection[str] = (),
+    families: tuple[Family, ...] = BUILT_IN,
+) -> AccessPaths:
+    """Return the access paths in ``pinot_version``; ``short_dictionary_columns`` as in target_version."""
+    return AccessPaths(families, target_version(pinot_version, short_dictionary_columns))

@@ -1,0 +1,1 @@
+"""Families of Pinot's indexes on one column: inverted, range, and the sort order."""

@@ -1,0 +1,78 @@
+"""The family of Pinot's range indexes.
+
+Measured on 0.11: a range index answers ranges and never an equality. In the source of the release tags
+(FilterOperatorUtils.getLeafFilterOperator, RangeIndexBasedFilterOperator): range indexes come with 0.4, scan
+the ends of a range until 0.10 makes them exact, and answer = (not IN) from 1.0 on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from starskip.advisor.families.column_indexes.stored_index import (
+    MULTI_VALUE,
+    dictionary_obstacle,
+    size_of_stored,
+)
+from starskip.advisor.families.family import AccessPath, Family, Obstacle, StoredColumns, StoredSizes
+from starskip.pinot.column_key import ColumnsKey
+from starskip.pinot.index_sizes.index_format import IndexFormat
+from starskip.pinot.index_sizes.range_index_bytes import range_index_bytes
+from starskip.pinot.index_sizes.uniform_bytes import uniform_range_bytes
+from starskip.pinot.target_version import TargetVersion
+from starskip.sql.predicate import Leaf, Operator
+from starskip.tables.table_overview import ColumnOverview
+
+_SEGMENT_INDEX = "range_index"
+_NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "TIMESTAMP")
+_LEGACY_READS_RATIO = 2 / 20
+"""Before 0.10 the index keeps 20 ranges a column, and scans the first and the last that a query touches."""
+
+
+def _serves(leaf: Leaf, target: TargetVersion) -> bool:
+    if target.release < (0, 4):
+        return False
+    return leaf.operator is Operator.RANGE or (leaf.operator is Operator.EQUAL and target.release >= (1, 0))
+
+
+def _reads_ratio(target: TargetVersion) -> float:
+    return _LEGACY_READS_RATIO if target.release < (0, 10) else 0.0
+
+
+def _obstacle(column: ColumnOverview) -> Obstacle | None:
+    if not column.is_single_value:
+        return MULTI_VALUE
+    return None if column.data_type in _NUMBERS else dictionary_obstacle(column)
+
+
+def _sizes(columns: StoredColumns, index_format: IndexFormat) -> StoredSizes:
+    uniform = uniform_range_bytes(
+        columns.cardinality, columns.entries, columns.rows, columns.is_single_value, index_format
+    )
+    return size_of_stored(columns, _SEGMENT_INDEX, ~columns.is_sorted, uniform)
+
+
+def _document(columns: Sequence[str]) -> Mapping[str, Any]:
+    return {"range_index_columns": list(columns)}
+
+
+RANGE = Family(
+    name="range",
+    singular="a range index",
+    plural="range indexes",
+    path=AccessPath(
+        serves=_serves,
+        obstacle=_obstacle,
+        reads_ratio=_reads_ratio,
+        # From 1.0 on it answers an equality too: beside an inverted one it would only stand in every set.
+        yields_to=("inverted",),
+        segment_index=_SEGMENT_INDEX,
+        sizes=_sizes,
+        window_bytes=range_index_bytes,
+    ),
+    config=ColumnsKey("rangeIndexColumns", "RANGE", attrgetter("range_index_columns")),
+    document=_document,
+)
+"""Range indexes of Pinot."""

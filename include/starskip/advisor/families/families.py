@@ -1,0 +1,199 @@
+"""The families of indexes: Starskip's own, and those of users' modules."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.column_indexes.range import RANGE
+from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.guarded_family import guarded
+from starskip.advisor.families.index import DROP_PREFIX, Index
+from starskip.advisor.families.secondary.family import SECONDARY
+from starskip.advisor.families.skipping.family import SKIPPING
+from starskip.advisor.families.star_tree.family import STAR_TREE
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.user_code import error_words, user_line
+from starskip.errors import ConfigError, SourceError, printable
+from starskip.pinot.table_config import TableConfig
+from starskip.settings import Settings
+
+BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
+"""The families that come with Starskip, in the order in which reports name them."""
+
+ALL = "all"
+"""Stands for every family where names are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyChoice:
+    """The families that are considered, ``asked``, among all that are ``known``."""
+
+    asked: tuple[Family, ...] = BUILT_IN
+    known: tuple[Family, ...] = BUILT_IN
+
+    @property
+    def with_path(self) -> tuple[Family, ...]:
+        """The families asked for that answer predicates of a column."""
+        return tuple(family for family in self.asked if family.path is not None)
+
+    def has(self, family: Family) -> bool:
+        """Return whether ``family`` is considered."""
+        return any(family.name == each.name for each in self.asked)
+
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_known: dict[str, Family] = {family.name: family for family in BUILT_IN}
+
+
+def load_families(modules: Iterable[str]) -> tuple[Family, ...]:
+    """Return the built-in families and those in the tuple ``FAMILIES`` of each module, in their order.
+
+    A module is importable, or a file in the current folder. Raises ConfigError for one that is not found, and
+    SourceError for one that cannot be imported or has no such tuple, and for a family's name that is taken or
+    no word of a-z, 0-9 and _. What a family raises later comes as StarskipError with module and line.
+    """
+    found = {family.name: family for family in BUILT_IN}
+    for name in modules:
+        for family in _families_of(name):
+            _check(family, name, found)
+            found[family.name] = guarded(family, name)
+    _known.update(found)
+    return tuple(found.values())
+
+
+def configured_indexes(
+    configs: Mapping[str, Iterable[TableConfig]], families: Iterable[Family] = BUILT_IN
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    """Return the columns with an index in the configs of each table, by family, in their order."""
+    return {
+        table: {
+            family.name: tuple(
+                dict.fromkeys(c for config in of_table for c in family.config.in_force(config))
+            )
+            for family in families
+            if family.config is not None and family.path is not None and not family.path.reorders
+        }
+        for table, of_table in ((table, tuple(each)) for table, each in configs.items())
+    }
+
+
+def segment_indexes(families: Iterable[Family] = BUILT_IN) -> dict[str, str]:
+    """Return by family the name that the metadata of segments has for its index."""
+    return {
+        family.name: family.path.segment_index
+        for family in families
+        if family.path is not None and not family.path.reorders
+    }
+
+
+def known_families() -> tuple[Family, ...]:
+    """Return the families that are loaded: the built-in ones, then those of users' modules."""
+    return tuple(_known.values())
+
+
+def family_of(index: Index) -> Family | None:
+    """Return the family of an index, None of one whose module was not loaded."""
+    return _known.get(index.family)
+
+
+def named(family: str) -> Family | None:
+    """Return the family of that name, None if it is not known."""
+    return _known.get(family)
+
+
+def reorders(index: Index) -> bool:
+    """Return whether ``index`` is the order of the table's rows."""
+    family = family_of(index)
+    return family is not None and family.path is not None and family.path.reorders
+
+
+def families_named(names: str, known: tuple[Family, ...] = BUILT_IN) -> FamilyChoice:
+    """Return the families that a comma separated list names, ``all`` for every one, among ``known``.
+
+    Raises ConfigError for a name that none of ``known`` has.
+    """
+    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    unknown = [name for name in wanted if name != ALL and name not in {family.name for family in known}]
+    if unknown or not wanted:
+        listing = ", ".join(family.name for family in known)
+        wrong = printable(unknown[0] if unknown else names)
+        raise ConfigError(
+            f"{wrong!r} is no family of indexes: use some of {listing}, by commas, or all",
+            setting="index_kinds",
+        )
+    return FamilyChoice(tuple(family for family in known if ALL in wanted or family.name in wanted), known)
+
+
+def _families_of(name: str) -> Sequence[Family]:
+    module = _imported(name)
+    families = getattr(module, "FAMILIES", None)
+    if not isinstance(families, list | tuple) or not all(isinstance(each, Family) for each in families):
+        raise SourceError(
+            f"module {name!r} of families: it has no tuple FAMILIES of "
+            "starskip.advisor.families.family.Family",
+            source=name,
+        )
+    return families
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        if name in sys.modules:
+            return sys.modules[name]
+        file = Path(f"{name}.py")
+        if importlib.util.find_spec(name.partition(".")[0]) is None and file.is_file():
+            spec = importlib.util.spec_from_file_location(name, file)
+            assert spec is not None and spec.loader is not None
+            module = sys.modules[name] = importlib.util.module_from_spec(spec)
+            try:
+                spec.loader.exec_module(module)
+            except BaseException:
+                del sys.modules[name]
+                raise
+            return module
+        return importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        told = f"module {printable(name)!r} of families cannot be imported"
+        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+            why = "Python finds none of that name, and there is no such file in the current folder"
+            if name.endswith(".py"):
+                why = f"leave .py out: the module is called {printable(name.removesuffix('.py'))}"
+            raise ConfigError(f"{told}: {why}", setting="families") from error
+        place = user_line(error, [name])
+        line = f"line {place[1]}: " if place else ""
+        words = printable(error_words(error, is_masked=False))
+        raise SourceError(f"{told}: {line}{words}", source=name) from error
+
+
+def _check(family: Family, module: str, taken: Iterable[str]) -> None:
+    name = str(family.name)
+    wrong = not _NAME.fullmatch(name) or name.startswith(DROP_PREFIX) or name == ALL
+    if wrong or name in taken:
+        raise SourceError(
+            f"module {module!r}: a family is called {printable(name)!r}, which"
+            f" {'must be a word of a-z, 0-9 and _' if wrong else 'another one is called too'}",
+            source=module,
+        )
+    if family.path is None and family.answer is None and family.measured is None:
+        raise SourceError(
+            f"module {module!r}: family {name} has neither an access path nor an answer", source=module
+        )
+
+
+def families_of(settings: Settings, modules: Iterable[str] = ()) -> FamilyChoice:
+    """Return the families that the settings consider, with those of users' modules among the known ones."""
+    return families_named(settings.advice.index_kinds, load_families(modules))
+
+
+def families_of_night(night: Night) -> FamilyChoice:
+    """Return the families that a night considers."""
+    return families_of(night.settings, night.family_modules)

@@ -1,0 +1,179 @@
+"""Stages that bring indexes of lake tables in line with a night's choice, whatever their family.
+
+Built artefacts are current state: a table holds what the newest night chose; an older night, or a backfill,
+leaves it alone. The artefact of builds holds the outcome of each index. Indexes that somebody created by
+hand are refreshed and never taken away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.advisor.run.gate_verdicts import usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.plugin_errors import plugin_errors
+from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.advisor.run.withheld_builds import withheld_builds
+from starskip.errors import printable
+from starskip.lake.lake_table import LakeTable
+from starskip.storage.manifest import Part
+from starskip.storage.snapshot import Snapshot, SnapshotSource
+
+CREATED, REFRESHED, UNCHANGED = "created", "refreshed", "unchanged"
+KEPT = frozenset({CREATED, REFRESHED, UNCHANGED})
+"""Outcomes of indexes that there are and that nights look after."""
+BY_HAND, DELETED, FAILED, NOT_BUILT = "by_hand", "deleted", "failed", "not_built"
+"""The others; those made by hand are refreshed, too."""
+OUTCOMES = (CREATED, REFRESHED, UNCHANGED, BY_HAND, DELETED, FAILED, NOT_BUILT)
+
+
+@dataclass(frozen=True, slots=True)
+class TableBuild:
+    """Rows of one table in an artefact of builds, such as SKIPPING_BUILDS, and its properties."""
+
+    rows: Sequence[dict[str, Any]] = ()
+    properties: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenIndexes:
+    """Indexes that a night has to build of one table.
+
+    ``chosen``: indexes, best first, with the sizes that were estimated. ``own``: those that an earlier night
+    made. ``note``: why there is no advice, None where there is.
+    """
+
+    night: Night
+    table: str
+    lake: LakeTable
+    chosen: dict[str, int | None]
+    own: set[str]
+    note: str | None
+    snapshot_of: SnapshotSource
+
+    def wanted(self, active: Sequence[str]) -> list[str]:
+        """Return the indexes that the table is to have, of which ``active`` are there."""
+        # A day without advice must not take away what queries read by.
+        kept = [name for name in active if name not in self.own or self.note is not None]
+        return list(dict.fromkeys([*self.chosen, *kept]))
+
+    def rows(
+        self,
+        active: Sequence[str],
+        *,
+        is_changed: bool,
+        facts: Callable[[str], dict[str, Any]],
+    ) -> list[dict[str, Any]]:
+        """Return a row for each index that is kept or was deleted; ``active``: those before this night.
+
+        ``facts`` returns files and sizes of one that is there now; ``is_changed``: whether files were read.
+        """
+        names = self.wanted(active)
+        by_hand = set(active) - self.own - self.chosen.keys()
+        rows = []
+        for name in names:
+            outcome = CREATED if name not in active else REFRESHED if is_changed else UNCHANGED
+            if name in by_hand:
+                outcome = BY_HAND
+            row = {"table": self.table, "index": name, "outcome": outcome}
+            rows.append({**row, **facts(name), "estimated_bytes": self.chosen.get(name)})
+        gone = [name for name in active if name not in names]
+        detail = "tonight's choice is without it"
+        return rows + [
+            {"table": self.table, "index": name, "outcome": DELETED, "detail": detail} for name in gone
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class LakeBuilds:
+    """A building stage: the artefacts it reads and publishes, and its function for one table.
+
+    ``plural``: as sentences name the indexes. ``obstacle``: why none can be built in this night, empty where
+    they can. ``build``: builds what was chosen.
+    """
+
+    stage: str
+    advice: str
+    artefact: str
+    plural: str
+    obstacle: Callable[[], str]
+    build: Callable[[ChosenIndexes], TableBuild]
+
+
+def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
+    """Create, refresh and delete indexes of the night's tables, and publish what became of them.
+
+    A table whose indexes cannot be written keeps what it has; why is in its rows.
+    """
+    tables = usable_tables(night, builds.advice, builds.stage)
+    withheld = withheld_builds(night, builds.advice)
+    snapshot_of = cache(night.store.snapshot)
+    aside = night.store.staged_write(builds.artefact, night.date_text)
+    parts: dict[str, Part] = {}
+    counts = dict.fromkeys(OUTCOMES, 0)
+    warnings = []
+    for table in tables:
+        build = _table_build(night, table, builds, withheld, snapshot_of)
+        for row in build.rows:
+            counts[row["outcome"]] += 1
+        failures = dict.fromkeys(row["detail"] for row in build.rows if row["outcome"] == FAILED)
+        warnings += [printable(f"table {table}: {builds.plural} not built: {each}") for each in failures]
+        rows = pa.Table.from_pylist(list(build.rows), schema=night.store.schemas[builds.artefact])
+        parts[table] = Part(aside.write(table, rows), build.properties)
+    night.publish(builds.artefact, parts)
+    return StageResult({"tables": len(tables), **counts}, tuple(warnings))
+
+
+def _table_build(
+    night: Night, table: str, builds: LakeBuilds, withheld: str, snapshot_of: SnapshotSource
+) -> TableBuild:
+    advised = snapshot_of(builds.advice, night.date_text)
+    assert advised is not None
+    note = advised.parts([table])[table].properties.get("note")
+    chosen = _chosen(advised, table)
+    lake, obstacle = night.lake_tables.get(table), builds.obstacle()
+    if lake is None or (obstacle and not chosen):
+        return TableBuild(properties={"note": note})
+    withheld = obstacle or withheld
+    if withheld:
+        return TableBuild(_unbuilt(table, chosen, NOT_BUILT, withheld), {"note": withheld})
+    own = _own(night, builds.artefact, table, snapshot_of)
+    try:
+        with plugin_errors(night):
+            return builds.build(ChosenIndexes(night, table, lake, chosen, own, note, snapshot_of))
+    except Exception as error:
+        if not (is_ours(error) or is_of_one_table(error)):
+            raise
+        reason = failure_words(error)
+        return TableBuild(_unbuilt(table, chosen, FAILED, reason), {"note": reason})
+
+
+def _chosen(advised: Snapshot, table: str) -> dict[str, int | None]:
+    """Return the chosen indexes, best first, with the sizes that were estimated."""
+    rows = advised.read_table([table]).to_pylist()
+    chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
+    return {row["index"]: row["size_bytes"] for row in chosen}
+
+
+def _unbuilt(table: str, chosen: dict[str, int | None], outcome: str, detail: str) -> list[dict[str, Any]]:
+    return [
+        {"table": table, "index": index, "outcome": outcome, "detail": detail, "estimated_bytes": size}
+        for index, size in chosen.items()
+    ]
+
+
+def _own(night: Night, artefact: str, table: str, snapshot_of: SnapshotSource) -> set[str]:
+    """Return the indexes that an earlier run of a night made, by the newest artefact that has any."""
+    for run_date in reversed([d for d in night.store.run_dates(artefact) if d <= night.date_text]):
+        snapshot = snapshot_of(artefact, run_date)
+        if snapshot is None or table not in snapshot.tables:
+            continue
+        rows = snapshot.read_table([table], ["index", "outcome"]).to_pylist()
+        if any(row["outcome"] in (*KEPT, DELETED, BY_HAND) for row in rows):
+            return {row["index"] for row in rows if row["outcome"] in KEPT}
+    return set()

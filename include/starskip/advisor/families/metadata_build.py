@@ -1,0 +1,44 @@
+"""Outcomes of building the indexes that are kept in metadata of a lake table's files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from starskip.advisor.families.lake_builds import ChosenIndexes, TableBuild
+from starskip.file_metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.table_metadata import TableMetadata
+
+
+def metadata_build(
+    of: ChosenIndexes,
+    location: str,
+    active: Sequence[str],
+    metadata: TableMetadata,
+    made: Refreshed | None,
+) -> TableBuild:
+    """Return the rows and properties of a table's build; ``active``: the indexes before it.
+
+    ``made``: what the refresh did, None if no index was left to refresh.
+    """
+
+    def facts(index: str) -> dict[str, Any]:
+        return {
+            "files": metadata.files,
+            "files_known": metadata.files_known(index),
+            "size_bytes": metadata.size_bytes(index),
+        }
+
+    is_changed = made is not None and bool(made.collected_files or made.gone_files)
+    files = [file for segment in metadata.segments.values() for file in segment.to_part().files]
+    properties = {
+        "note": of.note,
+        "location": location,
+        "version": metadata.version,
+        "files": metadata.files,
+        "rows": metadata.total_rows,
+        "metadata_bytes": sum(file.size_bytes for file in files),
+        "files_read": made.collected_files if made else 0,
+        "files_gone": made.gone_files if made else 0,
+    }
+    return TableBuild(of.rows(active, is_changed=is_changed, facts=facts), properties)

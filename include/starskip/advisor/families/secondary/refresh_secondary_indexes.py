@@ -1,0 +1,95 @@
+"""Stage refresh_secondary_indexes: chosen indexes of ``secondary_advice`` as entries of lake tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+
+from starskip.advisor.families.lake_builds import ChosenIndexes, LakeBuilds, TableBuild, publish_builds
+from starskip.advisor.families.metadata_build import metadata_build
+from starskip.advisor.run.night import Night, StageResult
+from starskip.errors import StorageError
+from starskip.execution.engine import Engine
+from starskip.file_metadata.open_metadata import read_metadata
+from starskip.file_metadata.refresh_metadata import Refreshed
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.secondary.lifecycle import (
+    ARTEFACT,
+    create_indexes,
+    delete_indexes,
+    index_storage,
+    optimize_indexes,
+    refresh_indexes,
+    vacuum_indexes,
+)
+from starskip.secondary.secondary_index import Kind, secondary_index
+from starskip.secondary.settings import SecondarySettings
+
+ADVICE, BUILDS = "secondary_advice", "secondary_builds"
+_MOST_SEGMENTS = 16
+"""Each refresh adds segments, and a query opens every one of them."""
+
+
+def refresh_secondary_indexes(engine: Engine, night: Night) -> StageResult:
+    """Create, refresh and delete secondary indexes of the night's tables; publish ``secondary_builds``."""
+    builds = LakeBuilds(
+        "refresh_secondary_indexes",
+        ADVICE,
+        BUILDS,
+        "secondary indexes",
+        obstacle=str,
+        build=partial(_built, engine),
+    )
+    return publish_builds(night, builds)
+
+
+def _built(engine: Engine, of: ChosenIndexes) -> TableBuild:
+    path, root = of.lake.path, of.night.skipping_root
+    former = _metadata(path, root)
+    active = _active(former)
+    names = of.wanted(active)
+    if former is not None:
+        # Before tonight's changes: what this night deletes can be restored until the next one.
+        _tidy(engine, path, root, of.night, former)
+    if not names and not active:
+        return TableBuild(properties={"note": of.note})
+    unwanted = [name for name in active if name not in names]
+    if unwanted:
+        delete_indexes(path, unwanted, root=root)
+    made = _refreshed(engine, of, names, [name for name in names if name not in active])
+    metadata = _metadata(path, root)
+    if metadata is None:
+        place = index_storage(path, root).place
+        raise StorageError(f"{place}: the metadata is gone since it was written", location=place)
+    return metadata_build(of, metadata.storage.place, active, metadata, made)
+
+
+def _refreshed(
+    engine: Engine, of: ChosenIndexes, names: Sequence[str], new: Sequence[str]
+) -> Refreshed | None:
+    """Index new and changed files, and all files for new indexes; None if no index is left."""
+    path, root = of.lake.path, of.night.skipping_root
+    settings = of.night.settings.of(SecondarySettings)
+    demanded = of.lake.listed_format
+    if new:
+        return create_indexes(path, new, root=root, file_format=demanded, settings=settings, engine=engine)
+    if not names:
+        return None
+    return refresh_indexes(path, root=root, file_format=demanded, settings=settings, engine=engine)
+
+
+def _metadata(path: str, root: str | None) -> TableMetadata | None:
+    return read_metadata(index_storage(path, root), ARTEFACT, secondary_index)
+
+
+def _active(metadata: TableMetadata | None) -> list[str]:
+    """Return the indexes that are there; the clustering key comes and goes with them."""
+    names = metadata.state.active if metadata else ()
+    return [name for name in names if secondary_index(name).kind_of_index is not Kind.PRIMARY]
+
+
+def _tidy(engine: Engine, path: str, root: str | None, night: Night, metadata: TableMetadata) -> None:
+    if len(metadata.segments) > _MOST_SEGMENTS:
+        optimize_indexes(path, root=root, engine=engine)
+    vacuum_indexes(path, grace=timedelta(hours=night.settings.retention.vacuum_grace_hours), root=root)

@@ -1,0 +1,1 @@
+"""The family of skipping indexes: candidates, measuring, stage, gate, proof and section."""

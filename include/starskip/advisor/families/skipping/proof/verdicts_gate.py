@@ -1,0 +1,47 @@
+"""Expectations of ``skipping_verdicts``: the same rows with skipping as without, and no more bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from starskip.advisor.families.skipping.artefacts import VERDICTS
+from starskip.advisor.run.expectations import Expectation, View, at_most, distinct, in_set, present
+from starskip.advisor.run.gate import Gate
+from starskip.advisor.run.night import Night
+from starskip.advisor.verification.verdict import AGREED, Verdict
+from starskip.settings import Settings
+
+_RAN_BOTH_WAYS = (Verdict.EQUAL.value, Verdict.DIFFERENT.value)
+
+
+def replays_gate(verdicts: str, words: str) -> Gate:
+    """Return the gate of an artefact of verdicts; ``words``: as checks name the queries, with ``{table}``."""
+
+    def views(night: Night, table: str) -> Mapping[str, View]:
+        snapshot = night.store.snapshot(verdicts, night.date_text)
+        rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
+        for row in rows:
+            row["is_of_table"] = row["table"] == table
+            row["name"] = f"{row['shape_id']} query {row['instance']}"
+        asked = [row for row in rows if row["verdict"] in _RAN_BOTH_WAYS]
+        return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
+
+    def expectations(_: Settings) -> Sequence[Expectation]:
+        return (
+            in_set("skipped", "is_of_table", f"{words}: rows of this table", [True]),
+            distinct("skipped", ["shape_id", "instance"], f"{words}: told twice"),
+            present("skipped", "verdict", f"{words}: missing verdict"),
+            in_set("skipped", "verdict", f"{words}: answers", AGREED),
+            at_most(
+                "asked",
+                "skipping_bytes_read",
+                "plain_bytes_read",
+                f"{words}: bytes read",
+                "no more than without",
+            ),
+        )
+
+    return Gate(views, expectations)
+
+
+SKIPPING_VERDICTS_GATE = replays_gate(VERDICTS, "queries of {table} with skipping and without")

@@ -1,0 +1,149 @@
+"""Run the queries that Spark ran on lake tables again, with indexes of files and without them.
+
+A part of stage verify_indexes, for each family by whose indexes Spark's rule skips files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.advisor.families.lake_builds import BY_HAND, KEPT
+from starskip.advisor.families.lake_workload import LakeWorkload, lake_workload
+from starskip.advisor.families.skipping.artefacts import BUILDS, VERDICTS
+from starskip.advisor.run.gate_verdicts import usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failure_words, is_of_one_table
+from starskip.advisor.verification.verdict import Verdict
+from starskip.advisor.workload.lake_queries import LakeQuery
+from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
+from starskip.execution.engine import Engine
+from starskip.file_metadata.skipping_engine import Replay, skipping_engine
+from starskip.predicates.expression import Expression
+from starskip.sql.masking import mask_failure, mask_literals
+from starskip.storage.manifest import Part
+from starskip.storage.snapshot import SnapshotSource
+
+MAX_SHAPES = 25
+"""Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
+Serves = Callable[[Expression], bool]
+"""Returns whether the built indexes may serve a predicate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replays:
+    """Artefacts of a family's proof: of what it ``built``, and of its ``verdicts``.
+
+    ``word``: by which counts and warnings name the family. ``serves`` returns, for the properties of a
+    table's build, which queries are worth asking.
+    """
+
+    built: str
+    verdicts: str
+    word: str
+    serves: Callable[[Mapping[str, Any]], Serves]
+
+
+def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
+    """Publish ``skipping_verdicts`` of the night's tables; those without an index of this night have none."""
+    return publish_replays(engine, night, Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True))
+
+
+def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResult:
+    """Publish the verdicts of a family on the night's tables; those without a built index have none."""
+    tables = usable_tables(night, replays.built, "verify_indexes")
+    snapshot_of = cache(night.store.snapshot)
+    aside = night.store.staged_write(replays.verdicts, night.date_text)
+    parts: dict[str, Part] = {}
+    counts: dict[str, int] = {}
+    warnings: list[str] = []
+    for table in tables:
+        rows = list(_rows(engine, night, table, replays, snapshot_of))
+        for row in rows:
+            name = f"{replays.word}_{row['verdict']}"
+            counts[name] = counts.get(name, 0) + 1
+            if row["verdict"] in (Verdict.DIFFERENT.value, Verdict.FAILED.value):
+                problem = f"table {table}: shape {row['shape_id']}: {row['verdict']} with {replays.word}"
+                warnings.append(printable(f"{problem}: {row['detail']}"))
+        schema = night.store.schemas[replays.verdicts]
+        parts[table] = Part(aside.write(table, pa.Table.from_pylist(rows, schema=schema)))
+    night.publish(replays.verdicts, parts)
+    return StageResult(counts, tuple(warnings))
+
+
+def _rows(
+    engine: Engine, night: Night, table: str, replays: Replays, snapshot_of: SnapshotSource
+) -> Iterator[dict[str, Any]]:
+    lake, of_lake = night.lake_tables.get(table), skipping_engine(engine)
+    builds = snapshot_of(replays.built, night.date_text)
+    assert builds is not None
+    outcomes = set(builds.read_table([table], ["outcome"])["outcome"].to_pylist())
+    if lake is None or of_lake is None or not outcomes & {*KEPT, BY_HAND}:
+        return
+    serves = replays.serves(builds.parts([table])[table].properties)
+    workload = lake_workload(night, table, snapshot_of)
+    workload = replace(workload, queries=tuple(each for each in workload.queries if serves(each.predicate)))
+    with of_lake.replaying(lake, night.skipping_root, night.settings) as replay:
+        for query, instance in _asked(workload, night.settings.building.verified_instances):
+            yield {
+                "table": table,
+                "shape_id": query.shape_id,
+                "instance": instance,
+                **_verdict(replay, query),
+            }
+
+
+def _asked(workload: LakeWorkload, instances: int) -> Iterator[tuple[LakeQuery, int]]:
+    """Yield the heaviest predicates of the shapes that read most, each with its number in its shape."""
+    by_shape: dict[str, list[LakeQuery]] = {}
+    for query in workload.queries:
+        by_shape.setdefault(query.shape_id, []).append(query)
+    shapes = sorted(workload.shapes.values(), key=lambda shape: (-shape.bytes_read, shape.shape_id))
+    asked = [by_shape[shape.shape_id] for shape in shapes if shape.shape_id in by_shape]
+    for of_shape in asked[:MAX_SHAPES]:
+        for number, query in enumerate(of_shape[:instances], start=1):
+            yield query, number
+
+
+def _verdict(ask: Callable[[Expression], Replay], query: LakeQuery) -> dict[str, Any]:
+    try:
+        replay = ask(query.predicate)
+    except TransientError:
+        raise
+    except UnsupportedQuery as error:
+        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_failure(str(error))}
+    except SourceError as error:
+        return {"verdict": Verdict.FAILED.value, "detail": str(error)}
+    except StarskipError as error:
+        # Spark repeats the expression that it failed at, with its literals.
+        return {"verdict": Verdict.FAILED.value, "detail": mask_failure(str(error))}
+    except Exception as error:
+        if not is_of_one_table(error):
+            raise
+        return {"verdict": Verdict.FAILED.value, "detail": failure_words(error)}
+    difference = _difference(replay)
+    # Why nothing was skipped may be an error of a user's index type, in its own words.
+    unskipped = mask_literals("; ".join(replay.not_skipped_because))
+    return {
+        "verdict": Verdict.DIFFERENT.value if difference else Verdict.EQUAL.value,
+        "detail": difference or unskipped or None,
+        "answer_rows": replay.plain.rows,
+        "files_total": replay.files_total,
+        "plain_files_read": replay.plain.files,
+        "skipping_files_read": replay.skipping.files,
+        "plain_bytes_read": replay.plain.size_bytes,
+        "skipping_bytes_read": replay.skipping.size_bytes,
+        "plain_ms": replay.plain.duration_ms,
+        "skipping_ms": replay.skipping.duration_ms,
+    }
+
+
+def _difference(replay: Replay) -> str:
+    plain, skipping = replay.plain, replay.skipping
+    if plain.rows != skipping.rows:
+        return f"{plain.rows} rows without skipping, {skipping.rows} with it"
+    return "" if plain.digest == skipping.digest else f"{plain.rows} rows both ways, but not the same ones"

@@ -1,0 +1,1 @@
+"""The family of star-trees: candidates, sizes, stage, gates, proof and section."""

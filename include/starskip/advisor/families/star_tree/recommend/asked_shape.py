@@ -1,0 +1,212 @@
+"""Query shapes of a workload, with the dimensions and pairs that a star-tree needs to answer them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from starskip.advisor.families.star_tree.recommend.cuboids import Dimensions
+from starskip.advisor.families.star_tree.recommend.pinot_reads import PinotReads, pinot_reads
+from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead, TreeReading
+from starskip.errors import ConfigError, UnsupportedQuery, printable
+from starskip.pinot.star_tree_matching import ColumnFacts
+from starskip.pinot.star_tree_rules import StarTreeRules
+from starskip.star_tree.aggregation_query import aggregation_query, tree_demand
+from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
+from starskip.star_tree.query.conjuncts import Conjunct
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.validate_config import validate_config
+
+COUNT_PAIR = FunctionColumnPair(AggregationFunction.COUNT, "*")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedShape:
+    """Queries of one shape: how many, the entries that they scan together, and some of their texts.
+
+    ``examples``: a text with how many queries it stands for; at least one.
+    """
+
+    shape_id: str
+    queries: float
+    entries_scanned: float
+    examples: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerableShape:
+    """A shape that a tree of ``dimensions`` and ``pairs`` answers.
+
+    ``examples``: what their queries read a tree for, each with its share of the shape's queries.
+    ``columns_read``: those that a query touches of a document. ``reads_as_pinot``: whether entries are
+    counted as Pinot counts them, else as Starskip reads its own trees.
+    """
+
+    shape_id: str
+    queries: float
+    entries_scanned: float
+    dimensions: Dimensions
+    pairs: tuple[FunctionColumnPair, ...]
+    examples: tuple[tuple[TreeRead, float], ...]
+    columns_read: int
+    reads_as_pinot: bool = False
+
+    @property
+    def needs_sketch(self) -> bool:
+        """Return whether some aggregation is approximate."""
+        return any(measure.kind.is_sketch for pair in self.pairs for measure in pair.measures)
+
+    def fits(self, config: StarTreeConfig) -> bool:
+        """Return whether a tree of ``config`` answers it: Pinot looks for pairs, Starskip for measures."""
+        if not self.dimensions <= {*config.dimensions_split_order}:
+            return False
+        if not self.reads_as_pinot:
+            wanted = {measure for pair in self.pairs for measure in pair.measures}
+            return wanted <= {*config.measures}
+        kept = {_as_pinot(pair) for pair in config.function_column_pairs}
+        return {_as_pinot(pair) for pair in self.pairs} <= kept
+
+    def entries_read(self, reading: TreeReading) -> float:
+        """Return the entries of a query that reads so of a tree."""
+        if self.reads_as_pinot:
+            return reading.entries_in_filter + reading.documents_scanned * self.columns_read
+        return reading.documents * self.columns_read
+
+    def saving_entries(self, entries_read: float) -> float:
+        """Return the entries saved if each query reads so many of a tree; negative if that is more."""
+        return self.entries_scanned - self.queries * entries_read
+
+
+@dataclass(frozen=True, slots=True)
+class UnanswerableShape:
+    """A shape that no tree answers: ``reason`` is a code, ``detail`` says why.
+
+    ``entries_scanned``: by its queries today. ``by_starskip``: what a tree of Starskip's own needs to answer
+    it all the same, on the lake; None where none does.
+    """
+
+    shape_id: str
+    queries: float
+    reason: str
+    detail: str
+    entries_scanned: float = 0.0
+    by_starskip: AnswerableShape | None = None
+
+
+def answerable_shape(
+    asked: AskedShape,
+    types: Mapping[str, pa.DataType],
+    multi_value: Collection[str],
+    table: str,
+    rules: StarTreeRules | None = None,
+    *,
+    raw: Collection[str] = (),
+) -> AnswerableShape | UnanswerableShape:
+    """Return what ``asked`` needs of a tree, or why there is none; ``types`` has the table's columns.
+
+    With ``rules`` it is a Pinot of these that has to use the tree, without them Starskip itself. ``raw``:
+    columns without a dictionary in Pinot.
+    """
+    ours = _of_starskip(asked, types, multi_value, table)
+    if rules is None:
+        return ours
+    by_starskip = ours if isinstance(ours, AnswerableShape) else None
+    facts = ColumnFacts(raw=frozenset(raw), multi_value=frozenset(multi_value))
+    try:
+        found = [(pinot_reads(sql, types, facts, rules), weight) for sql, weight in asked.examples]
+    except UnsupportedQuery as error:
+        return _unanswerable(asked, error.reason, str(error), by_starskip)
+    first = found[0][0]
+    if not isinstance(first, PinotReads):
+        return _unanswerable(asked, first.reason, first.detail, by_starskip)
+    # One text of the shape may be all that a tree answers not, such as a list that is always true.
+    reads = [(each, weight) for each, weight in found if isinstance(each, PinotReads)]
+    total = sum(weight for _, weight in reads)
+    return _answerable(
+        asked,
+        types,
+        table,
+        pairs=first.pairs,
+        examples=tuple((read, weight / total) for each, weight in reads for read in each.reads),
+        columns_read=first.columns_projected,
+        dimensions=first.dimensions,
+        reads_as_pinot=True,
+    )
+
+
+def _of_starskip(
+    asked: AskedShape, types: Mapping[str, pa.DataType], multi_value: Collection[str], table: str
+) -> AnswerableShape | UnanswerableShape:
+    try:
+        parsed = [(aggregation_query(sql, "pinot", types), weight) for sql, weight in asked.examples]
+    except UnsupportedQuery as error:
+        return _unanswerable(asked, error.reason, str(error))
+    query = parsed[0][0]
+    demand = tree_demand(query)
+    found = dict.fromkeys(FunctionColumnPair(call.function, call.column) for call in query.aggregates)
+    pairs = tuple(found) or (COUNT_PAIR,)
+    columns = {*demand.predicate_columns, *demand.group_by_columns, *(pair.column for pair in pairs)}
+    several = sorted(columns & set(multi_value))
+    if several:
+        detail = f"column {printable(several[0], 60)} is multi-value, which nothing of a star-tree can be"
+        return _unanswerable(asked, "multi_value", detail)
+    dimensions = (*dict.fromkeys((*demand.predicate_columns, *demand.group_by_columns)),)
+    total = sum(weight for _, weight in parsed)
+    examples = tuple(
+        (_read(query.conjuncts, demand.group_by_columns), weight / total) for query, weight in parsed
+    )
+    return _answerable(
+        asked,
+        types,
+        table,
+        pairs=pairs,
+        examples=examples,
+        columns_read=len(dimensions) + len(demand.measures),
+        dimensions=dimensions,
+    )
+
+
+def _read(conjuncts: Sequence[Conjunct], group_by_columns: Sequence[str]) -> TreeRead:
+    return TreeRead(tuple(conjuncts), tuple(group_by_columns))
+
+
+def _answerable(
+    asked: AskedShape,
+    types: Mapping[str, pa.DataType],
+    table: str,
+    *,
+    pairs: tuple[FunctionColumnPair, ...],
+    examples: tuple[tuple[TreeRead, float], ...],
+    columns_read: int,
+    dimensions: Sequence[str],
+    reads_as_pinot: bool = False,
+) -> AnswerableShape | UnanswerableShape:
+    try:
+        # A tree needs some dimension; which one does not matter to what is checked here.
+        validate_config(StarTreeConfig((*dimensions,) or (next(iter(types)),), pairs), types, table=table)
+    except ConfigError as error:
+        return _unanswerable(asked, "config", str(error))
+    return AnswerableShape(
+        shape_id=asked.shape_id,
+        queries=asked.queries,
+        entries_scanned=asked.entries_scanned,
+        dimensions=frozenset(dimensions),
+        pairs=pairs,
+        examples=examples,
+        columns_read=columns_read,
+        reads_as_pinot=reads_as_pinot,
+    )
+
+
+def _unanswerable(
+    asked: AskedShape, reason: str, detail: str, by_starskip: AnswerableShape | None = None
+) -> UnanswerableShape:
+    return UnanswerableShape(
+        asked.shape_id, asked.queries, reason, detail, asked.entries_scanned, by_starskip
+    )
+
+
+def _as_pinot(pair: FunctionColumnPair) -> FunctionColumnPair:
+    return COUNT_PAIR if pair.function is AggregationFunction.COUNT else pair

@@ -1,0 +1,193 @@
+"""Find the candidate star-trees of a table for a night, from its workload, its rows and its last trees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from starskip.advisor.families.star_tree.recommend.asked_shape import (
+    AnswerableShape,
+    UnanswerableShape,
+    answerable_shape,
+)
+from starskip.advisor.families.star_tree.recommend.asked_shapes import asked_shapes
+from starskip.advisor.families.star_tree.recommend.candidates import (
+    CandidateTree,
+    RefusedTree,
+    candidate_trees,
+)
+from starskip.advisor.families.star_tree.recommend.lake_sample import lake_sample
+from starskip.advisor.families.star_tree.recommend.segment_sample import column_types, segment_sample
+from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
+from starskip.advisor.families.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.workload.shape_entries import ShapeEntries
+from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.errors import NotPlainFiles, StarskipError, TransientError, printable
+from starskip.lake.lake_table import LakeTable
+from starskip.pinot.star_tree_rules import star_tree_rules
+from starskip.settings import Settings
+from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.source_table import SourceFile, SourceTable, source_table
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.storage.staged_write import StagedWrite
+from starskip.tables.table_overview import TableOverview
+
+_MOST_SHAPES = 64
+_MOST_CANDIDATES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class TableRows:
+    """Places of a table's rows: in the lake (which is taken if it is there), or in segments.
+
+    ``known``: what is known of the lake table's files, by path, so that these need not be opened again.
+    """
+
+    lake: LakeTable | None
+    segments_root: str
+    known: Mapping[str, SourceFile] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StarTreeCandidates:
+    """Trees to choose from, those refused, the entries of all queries, and why there is no tree, if so.
+
+    ``unanswerable``: shapes that Pinot answers from no star-tree; some of them Starskip's own would.
+    ``in_force``: the trees of the table's configuration.
+    """
+
+    candidates: tuple[CandidateTree, ...] = ()
+    refused: tuple[RefusedTree, ...] = ()
+    unanswerable: tuple[UnanswerableShape, ...] = ()
+    total_entries: float = 0.0
+    table_bytes: float = 0.0
+    note: str = ""
+    in_force: TreesInForce = NO_TREES_IN_FORCE
+
+
+NO_TREES = StarTreeCandidates()
+
+
+def star_tree_candidates(
+    run_tasks: RunTasks,
+    aside: StagedWrite | None,
+    table: str,
+    shapes: Sequence[ShapeWorkload],
+    overview: TableOverview | None,
+    rows: TableRows,
+    settings: Settings,
+    *,
+    window: Mapping[str, ShapeEntries],
+    known: Sequence[StarTreeConfig] = (),
+    held: TreesInForce = NO_TREES_IN_FORCE,
+) -> StarTreeCandidates:
+    """Return the candidates for ``table``.
+
+    Rows of the lake are read by tasks, which pass on what they found in ``aside``; nothing is left there.
+    ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
+    advice. ``held``: trees that are there, which need no other for the shapes that they answer. Nothing here
+    ends a night: what cannot be read is said in ``note``.
+    """
+    asked = asked_shapes(shapes, window, settings)
+    total = sum(each.entries_scanned for each in asked)
+    asked = [each for each in asked if each.shape_id not in held.answered]
+    if rows.lake is None and not rows.segments_root:
+        return StarTreeCandidates(
+            total_entries=total, note="there are neither segments nor a lake table to read rows of"
+        )
+    try:
+        source = _source(rows, run_tasks)
+        types, multi_value = _columns(source, overview)
+        if not types:
+            return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
+        # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
+        rules, raw = star_tree_rules(settings.scoring.pinot_version), _raw_columns(overview)
+        parsed = [answerable_shape(each, types, multi_value, table, rules, raw=raw) for each in asked]
+        answerable = sorted(
+            (each for each in parsed if isinstance(each, AnswerableShape)),
+            key=lambda each: (-each.entries_scanned, each.shape_id),
+        )[:_MOST_SHAPES]
+        refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
+        if not answerable:
+            note = "no query asks for what Pinot answers from a star-tree"
+            if held.answered:
+                note = "the star-trees of the table config answer all that Pinot answers from a star-tree"
+            return StarTreeCandidates((), (), refused, total, 0.0, note)
+        if not any(each.dimensions for each in answerable):
+            return StarTreeCandidates((), (), refused, total, 0.0, "no query filters or groups by a column")
+        sample = _sample(run_tasks, aside, table, source, rows, overview, answerable)
+        if not sample.parts:
+            return StarTreeCandidates(
+                (), (), refused, total, 0.0, "no rows could be read to estimate trees from"
+            )
+        within = [each for each in answerable if each.dimensions <= sample.dimensions]
+        trees = candidate_trees(
+            sample,
+            within,
+            max_size_ratio=settings.of(StarTreeSettings).max_tree_size_ratio,
+            most=_MOST_CANDIDATES,
+            entries_per_byte=settings.advice.min_gain_ratio
+            * total
+            / max(settings.of(StarTreeSettings).tree_gain_size_ratio * sample.size_bytes, 1.0),
+            known=known,
+        )
+    except TransientError:
+        raise
+    except (StarskipError, pa.ArrowException) as error:
+        return StarTreeCandidates(total_entries=total, note=printable(str(error)))
+    return StarTreeCandidates(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
+
+
+def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
+    """Return the lake table, None where rows of segments are to be read instead."""
+    if rows.lake is None:
+        return None
+    try:
+        lake = rows.lake
+        return source_table(
+            lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
+        )
+    except NotPlainFiles:
+        # Nothing is built of such a table, but Pinot's own trees are advised as if there were none.
+        if not rows.segments_root:
+            raise
+        return None
+
+
+def _columns(
+    source: SourceTable | None, overview: TableOverview | None
+) -> tuple[Mapping[str, pa.DataType], frozenset[str]]:
+    if source is not None:
+        types = {each.name: each.type for each in source.schema}
+        return types, frozenset(name for name, type_ in types.items() if pa.types.is_nested(type_))
+    if overview is None:
+        return {}, frozenset()
+    several = frozenset(name for name, column in overview.columns.items() if not column.is_single_value)
+    return column_types(overview), several
+
+
+def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
+    columns = overview.columns if overview else {}
+    return frozenset(name for name, column in columns.items() if not column.dictionary_ratio)
+
+
+def _sample(
+    run_tasks: RunTasks,
+    aside: StagedWrite | None,
+    table: str,
+    source: SourceTable | None,
+    rows: TableRows,
+    overview: TableOverview | None,
+    shapes: Sequence[AnswerableShape],
+) -> TableSample:
+    used = [each.dimensions for each in shapes if each.dimensions]
+    measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
+    if source is not None:
+        assert aside is not None
+        return lake_sample(run_tasks, aside, table, source, used, measured)
+    if overview is None:
+        return TableSample(table, (), {}, 0.0, 0.0)
+    return segment_sample(rows.segments_root, overview, used)

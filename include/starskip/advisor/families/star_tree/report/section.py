@@ -1,0 +1,112 @@
+"""The star-trees' section of the report: its values, templates, picture, figures and lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from starskip.advisor.families.family_section import FamilySection, PairsPicture, ShapePair, template_of
+from starskip.advisor.families.headline_pieces import Piece, name_pieces
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
+from starskip.errors import printable
+from starskip.number_text import compact_count, percent, share, size_share
+from starskip.sql.masking import mask_literals
+
+_KIND = "star_tree"
+_MAX_LINES = 12
+_MAX_TREES_IN_HEADLINE = 3
+_MAX_CHARACTERS = 70
+
+
+def masked_star_trees(trees: StarTrees) -> StarTrees:
+    """Return the star-trees with all texts of queries masked."""
+    chosen = (
+        replace(tree, shapes=tuple(replace(s, masked_text=_masked(s.masked_text)) for s in tree.shapes))
+        for tree in trees.chosen
+    )
+    proved = (replace(each, masked_text=_masked(each.masked_text)) for each in trees.proved)
+    only = (
+        replace(each, shape=replace(each.shape, masked_text=_masked(each.shape.masked_text)))
+        for each in trees.by_starskip_only
+    )
+    return replace(trees, chosen=tuple(chosen), proved=tuple(proved), by_starskip_only=tuple(only))
+
+
+def _masked(text: str) -> str:
+    return mask_literals(text, quoted_names=True)
+
+
+def star_tree_picture(trees: StarTrees) -> PairsPicture:
+    """Return rows read from a tree and by a scan, by shape; those that were measured both ways."""
+    pairs = [
+        ShapePair(rank, each.masked_text, each.rows_read_by_scan, each.rows_read_from_tree)
+        for rank, each in enumerate(trees.proved, start=1)
+        if each.rows_read_by_scan is not None and each.rows_read_from_tree is not None
+    ]
+    return PairsPicture(
+        pairs, "rows read", "Rows read by shape, by a scan and from a star-tree.", compact_count
+    )
+
+
+def _figures(trees: StarTrees, _: bool) -> Sequence[tuple[str, str]]:
+    savings = [tree.saving_ratio for tree in trees.proposed]
+    known = [saving for saving in savings if saving is not None]
+    if not savings or len(known) < len(savings):
+        return ()
+    return (("of all entries saved by star-trees, predicted", percent(sum(known))),)
+
+
+def _summary(trees: StarTrees) -> Sequence[str]:
+    if not trees.chosen:
+        return []
+    lines = []
+    for tree in trees.chosen[:_MAX_LINES]:
+        outcome = printable(tree.outcome.replace("_", " "), 20)
+        size_bytes = tree.estimated_bytes if tree.size_bytes is None else tree.size_bytes
+        order = printable(", ".join(tree.dimensions), _MAX_CHARACTERS)
+        lines.append(f"  star-tree {outcome}, {size_share(size_bytes, trees.table_bytes)}: {order}")
+    agreed = sum(each.is_agreed for each in trees.proved)
+    proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
+    return [*lines, *([proved] if trees.proved else []), ""]
+
+
+def _chosen(trees: StarTrees) -> Sequence[tuple[str, tuple[str, ...]]]:
+    return [(_KIND, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
+
+
+def _change(trees: StarTrees) -> tuple[Piece, ...]:
+    """Return the sentence on star-trees to add, nothing where there are none."""
+    new = trees.proposed
+    if not new:
+        return ()
+    # A tree that the advice does not name has no saving, which is not a saving of nothing.
+    known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
+    what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
+    for number, tree in enumerate(new[:_MAX_TREES_IN_HEADLINE]):
+        if number:
+            what.append(Piece("; on "))
+        what += name_pieces(tree.dimensions)
+    if len(new) > _MAX_TREES_IN_HEADLINE:
+        what.append(Piece(" and others"))
+    if not known:
+        return (*what, Piece("."))
+    saves = "it saves" if len(new) == 1 else "they save"
+    return (
+        *what,
+        Piece(f": {saves} {share(sum(known))} of all entries scanned, in filters and behind them."),
+    )
+
+
+SECTION = FamilySection(
+    collect=lambda source: star_tree_report(source.night, source.table, source.advice, source.workload),
+    html=template_of(__package__, "section.html.j2"),
+    markdown=template_of(__package__, "section.md.j2"),
+    field="star_trees",
+    masked=masked_star_trees,
+    picture=star_tree_picture,
+    figures=_figures,
+    summary=_summary,
+    chosen=_chosen,
+    change=_change,
+)

@@ -1,0 +1,43 @@
+"""The rows of one table of an artefact, a few batches at a time, whatever their number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.advisor.run.night import Night
+from starskip.errors import SourceError, StorageError, printable
+from starskip.storage.snapshot import Snapshot
+
+ROWS_A_BATCH = 65_536
+
+
+def published(night: Night, artefact: str) -> Snapshot:
+    """Return the newest version of ``artefact`` of the night; raises SourceError where there is none."""
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    if snapshot is None:
+        raise SourceError(
+            f"no {artefact} of {night.date_text}: run the stages of that night first", source=artefact
+        )
+    return snapshot
+
+
+def stream_rows(
+    snapshot: Snapshot, table: str, columns: Mapping[str, pc.Expression]
+) -> Iterator[pa.RecordBatch]:
+    """Yield ``columns``, computed from the artefact's, in batches of at most ROWS_A_BATCH rows.
+
+    Raises StorageError for a file that is gone or damaged.
+    """
+    # The default reads 16 batches of 4 files ahead, which is the whole of most artefacts.
+    scanner = snapshot.dataset([table]).scanner(
+        columns=dict(columns), batch_size=ROWS_A_BATCH, batch_readahead=1, fragment_readahead=1
+    )
+    try:
+        yield from scanner.to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise StorageError(
+            f"{snapshot.artefact}: cannot be read: {printable(str(error), 300)}", location=snapshot.artefact
+        ) from error

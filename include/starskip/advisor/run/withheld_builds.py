@@ -1,0 +1,13 @@
+"""Withhold builds from all nights but the newest: built artefacts are current state."""
+
+from __future__ import annotations
+
+from starskip.advisor.run.night import Night
+
+
+def withheld_builds(night: Night, advice: str) -> str:
+    """Return why this night builds nothing of what the artefact ``advice`` advises, empty if it builds."""
+    if not night.settings.building.build_indexes:
+        return "this run advises and builds nothing (build_indexes; a backfill never builds)"
+    newest = max(night.store.run_dates(advice))
+    return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""

@@ -1,0 +1,130 @@
+"""Votes of several nights as those of one: a window whose nights weigh less the older they are.
+
+Weekends and one odd day must not turn the advice round. An earlier night voted on the indexes of its day;
+its votes are converted to the indexes of tonight, so that following the advice does not turn it round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from starskip.advisor.families.index import Index, drop_of
+from starskip.advisor.selection.recommendation import Entries
+from starskip.advisor.selection.vote_list import NOTHING, IndexSet, Saving, VoteList
+from starskip.advisor.workload.shape_entries import ShapeEntries
+
+
+@dataclass(frozen=True, slots=True)
+class NightVotes:
+    """The votes of one table and night; ``in_force``: the indexes that the table had then.
+
+    ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned. ``asked``: those
+    of ``in_force`` that answer a predicate of some query. ``queries``: how many ran, whatever their weight,
+    and ``unparsed`` of them were not understood.
+    """
+
+    lists: Sequence[VoteList]
+    entries: Entries
+    shapes: Mapping[str, ShapeEntries]
+    in_force: IndexSet
+    order: frozenset[str]
+    asked: IndexSet = frozenset()
+    queries: float = 0.0
+    unparsed: float = 0.0
+
+
+def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
+    """Return whether an earlier night's votes can be restated for tonight: not after another sort order."""
+    return earlier.order == tonight.order
+
+
+def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) -> NightVotes:
+    """Return ``tonight`` with the weighted votes of earlier nights added; their weights are in (0, 1]."""
+    nights = [(1.0, tonight), *((weight, _given(night, tonight.in_force)) for weight, night in earlier)]
+    merged: dict[tuple[object, ...], VoteList] = {}
+    shapes: dict[str, ShapeEntries] = {}
+    for weight, night in nights:
+        for item in night.lists:
+            weighted = replace(
+                item, alternatives={s: _times(saving, weight) for s, saving in item.alternatives.items()}
+            )
+            key = (item.shape_id, item.disjunct, item.is_complete, frozenset(item.alternatives))
+            merged[key] = _added(merged[key], weighted) if key in merged else weighted
+        for shape_id, shape in night.shapes.items():
+            before = shapes.get(shape_id, ShapeEntries(0.0, 0.0))
+            shapes[shape_id] = ShapeEntries(
+                before.queries + weight * shape.queries, before.entries + weight * shape.entries
+            )
+    return NightVotes(
+        lists=list(merged.values()),
+        entries=Entries(
+            sum(weight * night.entries.total for weight, night in nights),
+            sum(weight**2 * night.entries.squared for weight, night in nights),
+        ),
+        shapes=shapes,
+        in_force=tonight.in_force,
+        order=tonight.order,
+        asked=tonight.in_force & frozenset().union(*(night.asked for _, night in nights)),
+    )
+
+
+def _times(saving: Saving, weight: float) -> Saving:
+    # A weighted query saves and scans ``weight`` times as much: products of the two take it twice.
+    return Saving(saving.entries * weight, saving.squared * weight**2, saving.cross * weight**2)
+
+
+def _plus(first: Saving, second: Saving) -> Saving:
+    return Saving(first.entries + second.entries, first.squared + second.squared, first.cross + second.cross)
+
+
+def _added(first: VoteList, second: VoteList) -> VoteList:
+    sums = {
+        needed: _plus(saving, second.alternatives[needed]) for needed, saving in first.alternatives.items()
+    }
+    return replace(first, alternatives=sums)
+
+
+def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
+    """Return the night's votes as they would be with the indexes of ``in_force``.
+
+    What the new indexes would have saved then is gone from the entries, what the dropped ones saved is
+    added; the squares stay those of that night.
+    """
+    changes = (in_force - night.in_force) | {drop_of(item) for item in night.in_force - in_force}
+    if not changes:
+        return night
+    saved_by_shape: dict[str, float] = {}
+    lists = []
+    for item in night.lists:
+        made = changes & item.indexes
+        lists.append(_told_anew(item, made) if made else item)
+        saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(made).entries
+    shapes = {
+        shape_id: replace(shape, entries=max(shape.entries - saved_by_shape.get(shape_id, 0.0), 0.0))
+        for shape_id, shape in night.shapes.items()
+    }
+    total = max(night.entries.total - sum(saved_by_shape.values()), 0.0)
+    return replace(night, lists=lists, shapes=shapes, entries=replace(night.entries, total=total))
+
+
+def _told_anew(item: VoteList, made: IndexSet) -> VoteList:
+    """Return the list with ``made`` as what is there: not to make a thing is now to undo it.
+
+    Where not all sets are listed, so are not all of these: every listed one beside ``made``, and the
+    undoing of each change by itself.
+    """
+    sets = {frozenset(), *item.alternatives}
+    if not item.is_complete:
+        sets = {*(listed | made for listed in sets), *(made - {change} for change in made)}
+    base = item.saving(made)
+    alternatives: dict[IndexSet, Saving] = {}
+    for listed in sets - {made}:
+        saving = item.saving(listed)
+        changed = frozenset(_undone(s) if s in made else s for s in listed ^ made)
+        alternatives[changed] = Saving(saving.entries - base.entries, saving.squared, saving.cross)
+    return replace(item, alternatives=alternatives or {frozenset(): NOTHING})
+
+
+def _undone(change: Index) -> Index:
+    return change.dropped or drop_of(change)

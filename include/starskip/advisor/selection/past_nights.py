@@ -1,0 +1,178 @@
+"""Votes and advice of earlier nights on a table, for advice that looks back and does not flap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import Any
+
+import pyarrow as pa
+
+from starskip.advisor.cost.planned_votes import indexes_in_force
+from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.families import named
+from starskip.advisor.families.index import Index, parse_index
+from starskip.advisor.run.night import ADVICE_NIGHTS, Night
+from starskip.advisor.run.table_by_table import FAILED
+from starskip.advisor.selection.look_back import NightVotes, is_comparable
+from starskip.advisor.selection.recommendation import Entries
+from starskip.advisor.selection.vote_list import IndexSet, vote_lists
+from starskip.advisor.workload.shape_entries import ShapeEntries
+from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.errors import StorageError, StorageOutage, printable
+from starskip.storage.manifest import Part
+from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.tables.table_overview import TableOverview
+
+
+@dataclass(frozen=True, slots=True)
+class PastNights:
+    """Weight and votes of earlier nights, and the newest advice.
+
+    ``chosen``: its indexes to build, ``order``: its sort order, ``kept_answers``: its answers of queries;
+    ``answers``: by family, the entries by which a table config holds these.
+    """
+
+    nights: Sequence[tuple[float, NightVotes]] = ()
+    chosen: IndexSet = frozenset()
+    order: IndexSet = frozenset()
+    warnings: tuple[str, ...] = ()
+    kept_answers: IndexSet = frozenset()
+    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+    def comparable_with(self, tonight: NightVotes) -> list[tuple[float, NightVotes]]:
+        """Return the nights whose votes can be read with tonight's indexes."""
+        return [(weight, votes) for weight, votes in self.nights if is_comparable(votes, tonight)]
+
+
+NO_PAST = PastNights()
+
+
+def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = None) -> PastNights:
+    """Return what the window of the settings holds of ``table`` before ``night``.
+
+    ``snapshot_of``: by default the store's, asked anew for each table; whoever asks for many keeps them.
+
+    A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day. The
+    newest advice stands for itself, whether its votes count or not. A night that cannot be read any more is
+    left out with a warning: tonight's advice does not need it.
+    """
+    settings = night.settings.workload
+    warnings: list[str] = []
+    found: list[tuple[float, NightVotes]] = []
+    newest: _Advice | None = None
+    snapshot_of = snapshot_of or night.store.snapshot
+    for age in range(1, max(settings.look_back_nights, ADVICE_NIGHTS)):
+        day = night.run_date - timedelta(days=age)
+        weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
+        if newest is not None and weight <= 0:
+            continue
+        try:
+            snapshot = snapshot_of("recommendations", day.isoformat())
+            part = snapshot.parts([table]).get(table) if snapshot else None
+            if snapshot is None or part is None or part.properties.get(FAILED):
+                continue
+            newest = newest or _advice(snapshot, table, part)
+            votes = _votes_of(snapshot_of, table, day, part.properties) if weight > 0 else None
+        except StorageOutage:
+            raise
+        except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
+            warnings.append(printable(f"table {table}: {day} does not vote, it cannot be read: {error}"))
+            continue
+        if votes is not None:
+            found.append((weight, votes))
+    last = newest or _Advice()
+    return PastNights(found, last.chosen, last.order, tuple(warnings), last.kept_answers, last.answers)
+
+
+def night_votes(
+    shapes: Sequence[ShapeWorkload],
+    votes: pa.Table,
+    overview: TableOverview | None,
+    asked: IndexSet = frozenset(),
+) -> NightVotes:
+    """Return the votes of one table and night with what its shapes scanned; ``asked`` as in NightVotes."""
+    in_force = indexes_in_force(overview) if overview else frozenset()
+    order = sorted_columns(overview) if overview else frozenset()
+    return _night_votes(shapes, votes, in_force, order, asked)
+
+
+def sorted_columns(overview: TableOverview) -> frozenset[str]:
+    """Return the columns that most segments are sorted by, those of one value left out."""
+    return frozenset(
+        name
+        for name, column in overview.columns.items()
+        if column.sorted_ratio > 0.5 and (column.cardinality or 0) > 1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Advice:
+    """The newest advice, as PastNights holds it."""
+
+    chosen: IndexSet = frozenset()
+    order: IndexSet = frozenset()
+    kept_answers: IndexSet = frozenset()
+    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+
+
+def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
+    rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
+    chosen = frozenset(Index(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
+    column = (part.properties.get("sort_order") or {}).get("column")
+    order = frozenset([Index(SORTED.name, column)] if column else [])
+    told = part.properties["answers"]
+    entries: dict[str, list[Any]] = {}
+    for each in told:
+        family = named(each["family"])
+        key = family.config if family else None
+        entries.setdefault(each["family"], []).append(
+            key.entry_of(each["config"]) if key and each["config"] else each["config"]
+        )
+    kept = frozenset(Index(each["family"], each["index"]) for each in told)
+    return _Advice(chosen, order, kept, entries)
+
+
+def _votes_of(
+    snapshot_of: SnapshotSource, table: str, day: date, properties: Mapping[str, Any]
+) -> NightVotes | None:
+    votes = snapshot_of("votes", day.isoformat())
+    workload = snapshot_of("workload", day.isoformat())
+    if votes is None or workload is None:
+        return None
+    if table not in votes.tables or table not in workload.tables:
+        return None
+    if votes.parts([table])[table].properties.get(FAILED):
+        return None
+    return _night_votes(
+        list(workload_shapes(workload.read_table([table]))),
+        votes.read_table([table]),
+        frozenset(map(parse_index, properties["in_force"])),
+        frozenset(properties["sorted_columns"]),
+        frozenset(map(parse_index, properties["asked"])),
+    )
+
+
+def _night_votes(
+    shapes: Sequence[ShapeWorkload],
+    votes: pa.Table,
+    in_force: IndexSet,
+    order: frozenset[str],
+    asked: IndexSet,
+) -> NightVotes:
+    return NightVotes(
+        lists=vote_lists(votes),
+        entries=Entries(
+            sum((shape.weighted_entries for shape in shapes), start=0.0),
+            sum((shape.weighted_entries_squared for shape in shapes), start=0.0),
+        ),
+        shapes={
+            shape.shape_id: ShapeEntries(shape.weighted_queries, shape.weighted_entries) for shape in shapes
+        },
+        in_force=in_force,
+        order=order,
+        asked=asked,
+        queries=sum((shape.estimated_queries for shape in shapes), start=0.0),
+        unparsed=sum((shape.estimated_queries for shape in shapes if not shape.is_parsed), start=0.0),
+    )

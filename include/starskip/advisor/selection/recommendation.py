@@ -1,0 +1,77 @@
+"""Question and answer of the selection: budget, chosen set, curve over K, refusals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.selection.choice import TIME_S
+from starskip.advisor.selection.entries_percentile import DesirableEntries
+from starskip.advisor.selection.saving_interval import SavingInterval
+
+
+class Stop(Enum):
+    """Why the curve over K ends where it does."""
+
+    BELOW_MIN_GAIN = "below_min_gain"
+    MAX_INDEXES = "max_indexes"
+    NO_MORE_CANDIDATES = "no_more_candidates"
+    NOTHING_TO_SAVE = "nothing_to_save"
+    DESIRABLE_ENTRIES = "desirable_entries"
+    STORAGE_BUDGET = "budget"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
+
+    ``storage_bytes``: what the chosen indexes may take together; None is no limit. ``switch_gain_ratio``:
+    what an index must save beyond one of the last advice to take its place. ``desirable``: as few
+    entries a query are enough. ``time_s``: seconds after which the best set found is taken.
+    """
+
+    max_indexes: int
+    min_gain_ratio: float
+    model_error_ratio: float
+    storage_bytes: int | None = None
+    switch_gain_ratio: float = 0.0
+    desirable: DesirableEntries | None = None
+    time_s: float = TIME_S
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """Entries scanned in filter by all of a table's queries, and the sum over queries of their squares."""
+
+    total: float
+    squared: float
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """The best set of at most ``k`` indexes, ranked, with its saving.
+
+    ``gap_ratio``: by which share of what is possible another set could be better; 0 where none is, infinite
+    where nobody knows. ``bound``: entries, less upkeep, that no set saves more than.
+    """
+
+    k: int
+    indexes: tuple[Index, ...]
+    saving: SavingInterval
+    gap_ratio: float = 0.0
+    bound: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The chosen indexes of one table; ``gap_ratio`` and ``bound`` as in CurvePoint."""
+
+    chosen: tuple[Verdict, ...]
+    saving: SavingInterval
+    curve: tuple[CurvePoint, ...]
+    stop: Stop
+    refused: tuple[Verdict, ...]
+    gap_ratio: float = 0.0
+    bound: float = 0.0

@@ -1,0 +1,71 @@
+"""The interval in which the real saving of a set is expected to lie.
+
+The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a
+draw from the workload that the indexes are meant for. Its variance as an estimate of that workload's
+ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. Votes hold the
+squares of each disjunct of a query by itself; the disjuncts of a shape are taken to save in proportion to one
+another over its queries. What the model itself misses is added as ``model_error_ratio``, largest where
+half is saved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from math import copysign, sqrt
+
+from starskip.advisor.families.index import Index
+from starskip.advisor.selection.vote_list import Saving, VoteList
+
+_Z_90 = 1.6449
+
+
+@dataclass(frozen=True, slots=True)
+class SavingInterval:
+    """``ratio`` of all entries scanned that is saved, and the 90 % interval around it, all at most 1.
+
+    Negative where Pinot would scan more; below -1 where more than twice as much.
+    """
+
+    ratio: float
+    low: float
+    high: float
+
+
+def saving_interval(
+    lists: Sequence[VoteList],
+    chosen: Collection[Index],
+    *,
+    entries: float,
+    entries_squared: float,
+    model_error_ratio: float,
+) -> SavingInterval:
+    """Return the saving of ``chosen`` as a ratio of ``entries``, all entries the night scanned in filter.
+
+    ``entries_squared``: the sum over queries of their entries squared.
+    """
+    if entries <= 0:
+        return SavingInterval(0.0, 0.0, 0.0)
+    chosen = frozenset(chosen)
+    savings = [votes.saving(chosen) for votes in lists]
+    ratio = sum(saving.entries for saving in savings) / entries
+    squared = _squared(zip(lists, savings, strict=True))
+    cross = sum(saving.cross for saving in savings)
+    residual = max(squared - 2 * ratio * cross + ratio * ratio * entries_squared, 0.0)
+    # A set that saves nothing, or everything, leaves the model nothing to be wrong about.
+    model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
+    half = _Z_90 * sqrt(residual / entries**2 + model**2)
+    return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))
+
+
+def _squared(savings: Iterable[tuple[VoteList, Saving]]) -> float:
+    """Return the sum over queries of what all their disjuncts save together, squared."""
+    of_disjunct: dict[tuple[str, int], tuple[float, float]] = {}
+    for votes, saving in savings:
+        # A disjunct has several lists where nights voted on different sets: those are different queries.
+        entries, squared = of_disjunct.get((votes.shape_id, votes.disjunct), (0.0, 0.0))
+        of_disjunct[votes.shape_id, votes.disjunct] = entries + saving.entries, squared + saving.squared
+    of_shape: dict[str, float] = {}
+    for (shape_id, _), (entries, squared) in of_disjunct.items():
+        of_shape[shape_id] = of_shape.get(shape_id, 0.0) + copysign(sqrt(squared), entries)
+    return sum(root**2 for root in of_shape.values())

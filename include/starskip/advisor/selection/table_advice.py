@@ -1,0 +1,120 @@
+"""The advice for one table: what to build, what is refused and why, what to drop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isinf
+from typing import Any
+
+from starskip.advisor.families.answer import AnswerOffer
+from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.selection.chosen_answers import ChosenAnswers
+from starskip.advisor.selection.recommendation import Recommendation
+from starskip.advisor.selection.vote_list import IndexSet
+from starskip.advisor.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+
+LEAST_GAP_RATIO = 0.0005
+"""A choice that another one could be better than by no more is told as proved."""
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalEntries:
+    """Entries in filter that ``query_ratio`` of the queries stay within, today and with the chosen indexes.
+
+    Each shape stands at its mean.
+    """
+
+    query_ratio: float
+    today: float
+    advised: float
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisedAnswer:
+    """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries."""
+
+    family: str
+    columns: tuple[str, ...]
+    saving_ratio: float
+    size_bytes: int | None
+    config: Mapping[str, Any]
+    shapes: tuple[str, ...] = ()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return it as JSON has it."""
+        return {
+            "family": self.family,
+            "columns": list(self.columns),
+            "saving_ratio": self.saving_ratio,
+            "size_bytes": self.size_bytes,
+            "config": self.config or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class TableAdvice:
+    """The advice for one table.
+
+    ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
+    ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
+    answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
+    log, as estimated. ``answers``: those chosen beside the indexes, for which the queries of their shapes
+    voted; ``offers``: what they were chosen from, by family; ``total_entries``: all entries that answers
+    save shares of, by family. ``unlogged_texts``: what the broker redacted; ``leaves``: queries that were
+    leaves of multi-stage queries. ``voted_entries``: of all nights that voted, of which savings are shares.
+    """
+
+    table: str
+    recommendation: Recommendation
+    refused: tuple[Verdict, ...]
+    drops: tuple[Verdict, ...]
+    queries: int
+    failed: int
+    unparsed: int
+    shapes: int
+    entries: int
+    typical: TypicalEntries | None = None
+    sort_order: Recommendation | None = None
+    nights: int = 1
+    in_force: IndexSet = frozenset()
+    sorted_columns: frozenset[str] = frozenset()
+    asked: IndexSet = frozenset()
+    drops_withheld: str = ""
+    unlogged_queries: float = 0.0
+    unlogged_entries: float = 0.0
+    answers: ChosenAnswers = field(default_factory=ChosenAnswers)
+    offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
+    total_entries: Mapping[str, float] = field(default_factory=dict)
+    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
+    leaves: int = 0
+    voted_entries: float = 0.0
+
+    @property
+    def gap_ratio(self) -> float | None:
+        """Share by which another choice could be better; 0 where none is, None where nobody knows."""
+        gap = max(self.answers.gap_ratio, self.recommendation.gap_ratio)
+        return None if isinf(gap) else gap
+
+    @property
+    def bound_entries(self) -> float | None:
+        """Entries, less what each index must gain, that no choice saves more than; None where unproved."""
+        of_answers, of_indexes = self.answers, self.recommendation
+        is_of_answers = of_answers.gap_ratio >= of_indexes.gap_ratio
+        bound = of_answers.bound if is_of_answers else of_indexes.bound
+        return None if isinf(bound) else bound
+
+    def chosen_answers(self) -> list[AdvisedAnswer]:
+        """Return the chosen answers of all families, in the order in which queries try them."""
+        return [
+            AdvisedAnswer(
+                answer.index.family,
+                answer.columns,
+                self.answers.saving_entries(position)
+                / max(self.total_entries.get(answer.index.family, 0.0), 1.0),
+                None if answer.size_bytes is None else round(answer.size_bytes),
+                answer.config,
+                self.answers.shapes_of(position),
+            )
+            for position, answer in enumerate(self.answers.answers)
+        ]

@@ -1,0 +1,262 @@
+"""Advice for tables from a log and a segment folder in one go, without publishing anything.
+
+The functions are those of the night's stages; all records of the log count, whatever their day.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
+from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.cost.table_sizes import FoundSizes
+from starskip.advisor.cost.table_source import FoundFacts, TableSource
+from starskip.advisor.families.answer import RowSource
+from starskip.advisor.families.families import FamilyChoice
+from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
+from starskip.advisor.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
+from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
+from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
+from starskip.advisor.workload.fold_shapes import fold_shapes
+from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
+from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
+from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
+from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine, LocalRows
+from starskip.execution.progress import Progress
+from starskip.execution.spooled_batches import SpooledBatches
+from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
+from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.rejected_records import RejectedRecords
+from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.pinot.table_config import TableConfig
+from starskip.settings import Settings
+from starskip.storage.schemas import INDEX_SIZES, QUERIES
+from starskip.tables.table_overview import IndexColumns, TableOverview
+from starskip.tables.untracked_indexes import untracked_indexes
+
+_MAX_VOTES = 2_000_000
+_KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KEY_FIELD])
+
+
+@dataclass(frozen=True, slots=True)
+class TuneRequest:
+    """A request for advice: its inputs and settings.
+
+    ``tables`` empty means all of the log. By table: ``configured``, the columns with an index in force, and
+    ``configs``, the table configs.
+    Facts come from ``segments_root``, or where that is empty from the packed ``metadata_path``. Without
+    ``log_paths`` the advice is a guess from cardinalities, with ``column_weights`` if they are given.
+    """
+
+    log_paths: Sequence[str]
+    segments_root: str
+    tables: Sequence[str]
+    configured: Mapping[str, IndexColumns]
+    families: FamilyChoice
+    settings: Settings
+    metadata_path: str = ""
+    column_weights: ColumnWeights = field(default_factory=dict)
+    configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
+
+    @property
+    def source(self) -> TableSource:
+        """Return the source of the facts of tables."""
+        return TableSource(
+            self.segments_root, self.metadata_path, self.configured, self.settings, self.families
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TuneAnswer:
+    """The advice by table, and what a person should know of the inputs; ``failures``: table to reason."""
+
+    tables: tuple[TableAdvice, ...]
+    warnings: tuple[str, ...]
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredTables:
+    """Facts before anything is chosen: shapes and overviews by table, votes and sizes of all.
+
+    ``leaves``: by table, how many of its queries were leaves of multi-stage queries. ``failures``: why there
+    are no votes of a table.
+    """
+
+    tables: tuple[str, ...]
+    workload: Mapping[str, Sequence[ShapeWorkload]]
+    overviews: Mapping[str, TableOverview]
+    votes: pa.Table
+    index_sizes: pa.Table
+    warnings: tuple[str, ...]
+    leaves: Mapping[str, int]
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
+    """Return the advice for each table asked for; raises SourceError for one that has no segments.
+
+    As in the night, what fails on one table costs the others nothing; raises it where no table is left.
+    """
+    if not request.log_paths:
+        return _guessed(request, progress)
+    scored = scored_tables(request, progress)
+    votes, sizes = scored.votes, scored.index_sizes
+    tasks = EngineTasks(LocalEngine())
+
+    def advised(table: str) -> TableAdvice:
+        return advise_table(
+            TableQuestion(
+                table,
+                scored.workload.get(table, ()),
+                votes.filter(pc.equal(votes["table"], table)),
+                scored.overviews.get(table),
+                request.settings,
+                request.families,
+                size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+                configs=request.configs.get(table, ()),
+                rows=RowSource(tasks.run_tasks, request.segments_root) if request.segments_root else None,
+                leaves=scored.leaves.get(table, 0),
+            )
+        )
+
+    left = [table for table in scored.tables if table not in scored.failures]
+    advice, failures = _each_alone(left, advised)
+    return TuneAnswer(advice, scored.warnings, {**scored.failures, **failures})
+
+
+def _each_alone(
+    tables: Iterable[str], advised: Callable[[str], TableAdvice]
+) -> tuple[tuple[TableAdvice, ...], dict[str, str]]:
+    """Return the advice, and the tables whose advice failed with the reason; raises it where all fail."""
+    advice: list[TableAdvice] = []
+    failed: dict[str, Exception] = {}
+    for table in tables:
+        try:
+            advice.append(advised(table))
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            failed[table] = error
+    if failed and not advice:
+        raise next(iter(failed.values()))
+    return tuple(advice), {table: failure_words(error) for table, error in failed.items()}
+
+
+def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
+    """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
+    untracked_indexes(request.settings.scoring.untracked_inverted_index)
+    workload, leaves, warnings = _workload(request, progress)
+    tables = tuple(request.tables or sorted(workload))
+    found = request.source.facts(request.tables, tables, progress)
+    warnings.extend(found.warnings)
+    overviews = found.overviews
+    shapes_of = partial(_shapes_of, workload)
+
+    def scored(names: Sequence[str]) -> tuple[pa.Table, list[pa.RecordBatch]]:
+        of_names = {name: overviews[name] for name in names if name in overviews}
+        plans = table_plans(of_names, shapes_of, request.families, request.settings)
+        engine = LocalEngine(partial(progress, "simulating"))
+        rows = planned_votes(engine, plans, request.segments_root, request.settings)
+        return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)
+
+    by_tables = table_by_table(tables, scored)
+    votes = pa.concat_tables(each for each, _ in by_tables.results)
+    sampled = [batch for _, batches in by_tables.results for batch in batches]
+    sizes = _index_sizes(found, sampled)
+    return ScoredTables(
+        tables, workload, overviews, votes, sizes, tuple(warnings), leaves, by_tables.failures
+    )
+
+
+def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
+    found = request.source.facts(request.tables, None, progress)
+    unknown = unknown_weights(request.column_weights, found.overviews)
+    plans = table_plans(found.overviews, partial(_shapes_of, {}), request.families, request.settings)
+    sizes = _index_sizes(found, _sampled_sizes(request, plans, progress))
+    advice, failures = _each_alone(
+        found.overviews,
+        lambda table: advice_without_log(
+            found.overviews[table],
+            request.column_weights,
+            request.families,
+            request.settings,
+            size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
+        ),
+    )
+    return TuneAnswer(advice, (*found.warnings, *unknown), failures)
+
+
+def _sampled_sizes(
+    request: TuneRequest, plans: Mapping[str, TablePlan], progress: Progress
+) -> list[pa.RecordBatch]:
+    if not request.segments_root:
+        return []
+    engine = LocalEngine(partial(progress, "sizing"))
+    return list(sampled_index_sizes(engine, plans, request.segments_root, request.settings).to_batches())
+
+
+def _index_sizes(found: FoundFacts, sampled: Sequence[pa.RecordBatch]) -> pa.Table:
+    return pa.Table.from_batches(merge_index_sizes([*found.index_sizes, *sampled]), INDEX_SIZES)
+
+
+def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> Sequence[ShapeWorkload]:
+    return workload.get(table, ())
+
+
+def _workload(
+    request: TuneRequest, progress: Progress
+) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
+    settings = request.settings
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
+    rejected = RejectedRecords()
+    sampling: list[SamplingSummary] = []
+    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
+    leaves: Counter[str] = Counter()
+    queries = _queries(
+        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
+    )
+    workload: dict[str, list[ShapeWorkload]] = {}
+    with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
+        rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
+        busy = busy_keys(rows, settings.workload.max_shapes_per_table)
+        counted = count_shapes(spooled, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+        folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
+        for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
+            for shape in workload_shapes(batch):
+                workload.setdefault(shape.table, []).append(shape)
+    sampled = sum(sampling, start=SamplingSummary())
+    warnings = [sampled.words] if sampled.dropped_lines else []
+    return workload, leaves, warnings + left_out_words(busy) + rejected.warnings()
+
+
+def _queries(
+    splits: Iterable[LogSplit],
+    tables: Sequence[str],
+    rejected: RejectedRecords,
+    sampling: list[SamplingSummary],
+    leaf_records: LeafRecords,
+    leaves: Counter[str],
+) -> Iterator[pa.RecordBatch]:
+    """Yield the queries of the tables with their keys, and count what was rejected and what was dropped."""
+    for split in splits:
+        for batch in parse_split(split):
+            rejected.add(split.path, batch)
+            sampling[:] = [sum(sampling, start=sampling_summary(batch))]
+            queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            if tables:
+                queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
+            leaves.update(leaves_by_table(queries))
+            yield with_keys(queries.select(QUERY_COLUMNS))

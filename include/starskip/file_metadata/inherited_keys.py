@@ -1,0 +1,61 @@
+"""Find the keys of new indexes by their columns: what one index encrypts, another must not show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.skipping.registry import specification_parts
+from starskip.skipping.skipping_index import SkippingIndex
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedKeys:
+    """``encrypt``: names of keys of new indexes by specification; ``why_not``: why others are not made.
+
+    ``locked``: indexes that there are, and that stay as they are for want of their key.
+    """
+
+    encrypt: dict[str, str] = field(default_factory=dict)
+    why_not: dict[str, str] = field(default_factory=dict)
+    locked: frozenset[str] = frozenset()
+
+
+def shown_by_plain_indexes(
+    keys: Mapping[str, str], created: Iterable[SkippingIndex]
+) -> Iterator[tuple[str, str, str]]:
+    """Yield each created index without a key of a column that another one encrypts: it, column and other.
+
+    ``keys``: names of keys by specification, of the table's indexes and of those that are created.
+    """
+    encrypted = {column: index for index in keys for column in specification_parts(index)[1]}
+    for index in created:
+        if index.specification not in keys:
+            for column in index.columns:
+                if column in encrypted:
+                    yield index.specification, column, encrypted[column]
+
+
+def inherited_keys(metadata: TableMetadata | None, wanted: Sequence[SkippingIndex]) -> InheritedKeys:
+    """Return the keys of those of the wanted indexes that the table does not have yet."""
+    if metadata is None or not metadata.state.keys.indexes:
+        return InheritedKeys()
+    of_columns = {
+        column: name
+        for index, name in metadata.state.keys.indexes.items()
+        for column in specification_parts(index)[1]
+    }
+    why_locked = {each.name: each.why for each in metadata.unlocked.locked}
+    found = InheritedKeys(locked=metadata.unlocked.locked_indexes)
+    for index in wanted:
+        names = [of_columns[column] for column in index.columns if column in of_columns]
+        if not names or index.specification in metadata.state.indexes:
+            continue
+        if names[0] in why_locked:
+            found.why_not[index.specification] = (
+                f"it would show what is encrypted, and {why_locked[names[0]]}"
+            )
+        else:
+            found.encrypt[index.specification] = names[0]
+    return found

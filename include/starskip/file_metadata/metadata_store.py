@@ -1,0 +1,71 @@
+"""The protocol of a metadata store: it keeps the rows of segments, and says which files may match a clause.
+
+Versions are manifests in the store's Storage: a commit is its put-if-absent (storage.manifest_log), and a
+vacuum deletes by it what no version names, rows of groups among it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from starskip.skipping.clause import Clause
+from starskip.skipping.file_metadata import Mask
+from starskip.storage.encryption.data_key import DataKey
+from starskip.storage.manifest import DataFile
+from starskip.storage.staged_write import StagedWrite
+from starskip.storage.storage import Storage
+
+if TYPE_CHECKING:
+    from starskip.file_metadata.table_metadata import TableMetadata
+
+Groups = Iterable[tuple[str, pa.Table]]
+"""Groups of columns of the same files, one row each, by specification of an index, FILES or REMOVED."""
+REMOVED = "removed"
+"""The group that lists the dead rows of segments."""
+
+
+class MetadataStore(Protocol):
+    """Rows of metadata in one Storage; each failure is a StorageError that names the place.
+
+    A ``DataFile`` is the handle of consecutive rows of one group; it is immutable, and lies below the folder
+    of the StagedWrite by which it was written.
+    """
+
+    @property
+    def storage(self) -> Storage:
+        """The manifests, and the names and sizes of all DataFiles."""
+        ...
+
+    def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
+        """Write the rows of groups, taken one by one; a group without rows has no DataFile."""
+        ...
+
+    def with_keys(
+        self, data_keys: Mapping[str, DataKey], new_keys: Mapping[str, DataKey] = MappingProxyType({})
+    ) -> MetadataStore:
+        """Return the store with data keys: of DataFiles to read, by name, and of groups to write.
+
+        A store that does not encrypt gets none, and returns itself.
+        """
+        ...
+
+    @property
+    def encrypts(self) -> bool:
+        """True where groups can be encrypted."""
+        ...
+
+    def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
+        """Read columns of consecutive DataFiles; raise StorageError for one that is gone or damaged."""
+        ...
+
+    def schema(self, file: DataFile) -> pa.Schema:
+        """Read the columns and types of a DataFile; raises as ``read``."""
+        ...
+
+    def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
+        """Return for each file of ``metadata`` what ``clause.may_match`` does, or true where it is unsure."""
+        ...

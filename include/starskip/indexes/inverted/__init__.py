@@ -1,1 +1,0 @@
-"""Inverted indexes: from each value of a column to the rows that hold it."""

@@ -1,1 +1,0 @@
-"""Range indexes: rows between two values of a column."""

@@ -1,1 +1,0 @@
-"""The workload of lake tables: the predicates of logged Spark queries, by shape."""

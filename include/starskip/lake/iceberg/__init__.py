@@ -1,0 +1,1 @@
+"""Iceberg tables: metadata, manifests, delete files, and the bounds that these hold."""

@@ -1,0 +1,1 @@
+"""ORC files: stripes, and the tail that tells of them."""

@@ -1,0 +1,156 @@
+"""Reads an ORC file by stripes, its columns with the types that Spark gives them.
+
+Spark reads a ``timestamp`` as a time with the zone of its process, which is UTC here. It takes dates before
+the Gregorian calendar for Julian ones, and Arrow holds nanoseconds from 1677 to 2262 only: a column with such
+values is not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyarrow import orc
+
+from starskip.lake.listed_file import ListedFile
+from starskip.lake.orc.orc_tail import OrcTail, OrcType, orc_tail
+from starskip.lake.unlike_spark import UnlikeSpark
+
+Positions = npt.NDArray[np.int64]
+
+_TIMESTAMP, _LIST, _MAP, _STRUCT, _UNION, _DATE, _CHAR, _INSTANT = 9, 10, 11, 12, 13, 15, 17, 18
+_NOT_OF_SPARK = {_UNION: "a union", _CHAR: "char(n)", _INSTANT: "timestamp with local time zone"}
+_SPARK_TYPE = "spark.sql.catalyst.type"
+_FIRST_GREGORIAN_DAY = -141_427
+_FIRST_MS, _LAST_MS = -2_208_988_800_000, 9_223_286_400_000
+"""1900-01-01, from which on calendars and zones of all writers agree, and 2262-04-11."""
+
+
+@dataclass(frozen=True)
+class OrcFile:
+    """An ORC file by its path and identity.
+
+    All members raise OSError, ValueError and pa.ArrowException for a file that cannot be read.
+    """
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+    @cached_property
+    def _told(self) -> tuple[OrcTail, pa.Schema]:
+        with self._opened() as opened:
+            file = orc.ORCFile(opened)
+            tail, schema = orc_tail(file.reader.serialized_file_tail()), file.schema
+            opened.tell_bytes()
+        root = tail.types[0] if tail.types else None
+        if root is None or root.kind != _STRUCT or list(root.names) != schema.names:
+            raise UnlikeSpark("its columns are not those of a table")
+        if root.names and all(name == f"_col{at}" for at, name in enumerate(root.names)):
+            raise UnlikeSpark("its columns have no names but _col0, _col1, …, as old Hive writes them")
+        fields = [
+            pa.field(each.name, _spark_type(each.type, tail, child, each.name))
+            for each, child in zip(schema, root.children, strict=True)
+        ]
+        return tail, pa.schema(fields)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns, with the Arrow types of what Spark reads."""
+        return self._told[1]
+
+    @property
+    def stripe_count(self) -> int:
+        """The number of stripes."""
+        return len(self._told[0].stripes)
+
+    def stripes(
+        self, columns: Sequence[str], positions: Positions | None = None
+    ) -> Iterator[tuple[int, pa.Table]]:
+        """Yield the position of each stripe's first row, and its rows: those ``columns`` that the file has.
+
+        ``positions``: rising positions of rows; stripes without any of them are not read. None for all rows.
+        """
+        tail, own = self._told
+        wanted = set(columns)
+        names = [name for name in own.names if name in wanted]
+        for name in names:
+            self._require_known_calendar(name)
+        with self._opened() as opened:
+            file = orc.ORCFile(opened)
+            start = 0
+            for number, stripe in enumerate(tail.stripes):
+                if reaches(positions, start, stripe.rows):
+                    # The library takes a dot in a name for the way into a struct.
+                    chosen = None if any("." in name for name in own.names) else names or own.names[:1]
+                    batch = file.read_stripe(number, columns=chosen)
+                    found = pa.Table.from_batches([batch]).select(names)
+                    opened.require_same()
+                    opened.tell_bytes()
+                    if found.num_rows != stripe.rows:
+                        raise ValueError(f"stripe {number} has other rows than its file tells of")
+                    yield start, found
+                start += stripe.rows
+
+    def _require_known_calendar(self, name: str) -> None:
+        tail, own = self._told
+        for number in _below(tail, tail.types[0].children[own.names.index(name)]):
+            kind = tail.types[number].kind
+            bounds = {_DATE: tail.dates, _TIMESTAMP: tail.times_ms}.get(kind)
+            if bounds is None or number not in tail.valued:
+                continue
+            low, high = bounds.get(number, (None, None))
+            if low is None or high is None:
+                raise UnlikeSpark(f"column {name} has times whose bounds the file does not tell")
+            if kind == _DATE and low < _FIRST_GREGORIAN_DAY:
+                raise UnlikeSpark(f"column {name} has dates before 1582-10-15, of another calendar")
+            if kind != _DATE and not (low >= _FIRST_MS and high <= _LAST_MS):
+                raise UnlikeSpark(f"column {name} has times outside of the years 1900 to 2262")
+
+    def _opened(self) -> ListedFile:
+        return ListedFile(self.path, self.size_bytes, self.modified_ms)
+
+
+def reaches(positions: Positions | None, start: int, rows: int) -> bool:
+    """Return whether rows at some positions lie among those from ``start`` on."""
+    if positions is None:
+        return True
+    first, last = np.searchsorted(positions, [start, start + rows])
+    return bool(first < last)
+
+
+def _below(tail: OrcTail, number: int) -> Iterator[int]:
+    yield number
+    for child in tail.types[number].children:
+        yield from _below(tail, child)
+
+
+def _spark_type(kind: pa.DataType, tail: OrcTail, number: int, column: str) -> pa.DataType:
+    """Return the Arrow type of what Spark reads, for the type of that number in the file."""
+    found: OrcType = tail.types[number]
+    said = found.attributes.get(_SPARK_TYPE)
+    if found.kind in _NOT_OF_SPARK or said not in (None, "timestamp_ntz", "timestamp", "string"):
+        what = _NOT_OF_SPARK.get(found.kind, said)
+        raise UnlikeSpark(f"column {column} is {what}, which is not read")
+    children = found.children
+    if said == "timestamp_ntz":
+        # Spark stores it as a number of microseconds.
+        return pa.timestamp("us")
+    if found.kind == _TIMESTAMP:
+        return pa.timestamp("us", "UTC")
+    if found.kind == _STRUCT:
+        of = zip(kind, children, strict=True)
+        return pa.struct([pa.field(each.name, _spark_type(each.type, tail, at, column)) for each, at in of])
+    if found.kind == _LIST:
+        return pa.list_(_spark_type(kind.value_type, tail, children[0], column))
+    if found.kind == _MAP:
+        key, item = (
+            _spark_type(each, tail, at, column)
+            for each, at in zip((kind.key_type, kind.item_type), children, strict=True)
+        )
+        return pa.map_(key, item)
+    return kind

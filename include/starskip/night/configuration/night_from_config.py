@@ -1,0 +1,184 @@
+"""A night as a configuration file, the environment and arguments describe it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.run.night import Night
+from starskip.errors import ConfigError
+from starskip.lake.lake_table import LakeTable
+from starskip.lake.open_table import FORMATS
+from starskip.night.configuration.checked_overrides import checked_overrides
+from starskip.night.configuration.config_document import ConfigDocument, config_document
+from starskip.predicates.column_types import named_type
+from starskip.settings import Settings
+from starskip.settings.environment import environment_overrides
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.file_access import READABLE_BY, FileAccess
+from starskip.storage.storage_for import storage_for
+
+_TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
+_OF_THE_CONNECTION = ("spark.master", "spark.submit.deployMode")
+_FIRST_YEAR, _LAST_YEAR = 1980, 2999
+
+
+@dataclass(frozen=True, slots=True)
+class NightArguments:
+    """Arguments of the caller of a stage; ``settings`` lies over file and environment."""
+
+    run_date: date
+    run_id: str
+    started_at: datetime
+    tables: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
+    """Return the night; paths in the file are relative to its folder, which may be one of an object store.
+
+    Raises ConfigError naming the file and the key that is missing, unknown or wrong.
+    """
+    if not _FIRST_YEAR <= arguments.run_date.year <= _LAST_YEAR:
+        raise ConfigError(
+            f"run date {arguments.run_date} is no night of a log: use one from {_FIRST_YEAR} to {_LAST_YEAR}",
+            setting="run_date",
+        )
+    document = config_document(str(path))
+    families = document.names("families")
+    settings = _settings(document, families, arguments, environment)
+    _spark_conf(document)
+    return Night(
+        run_date=arguments.run_date,
+        store=ArtefactStore(
+            storage_for(document.beside(document.text("store.artefacts")), _access(document))
+        ),
+        settings=settings,
+        started_at=arguments.started_at,
+        run_id=arguments.run_id,
+        tables=frozenset(arguments.tables or document.texts("tables")) or None,
+        log_paths=[document.beside(item) for item in document.texts("sources.log_paths")],
+        segments_root=_segments_root(document),
+        table_config_paths=[document.beside(item) for item in document.texts("sources.table_configs")],
+        lake_tables=_lake_tables(document),
+        event_log_paths=[document.beside(item) for item in document.texts("sources.spark_event_logs")],
+        skipping_root=document.beside(document.text("skipping.metadata_root"))
+        if document.value("skipping.metadata_root") is not None
+        else None,
+        skipping_modules=document.texts("skipping.modules"),
+        family_modules=families,
+    )
+
+
+def spark_settings(path: str | Path) -> dict[str, str]:
+    """Return the Spark settings (``spark.conf``) that the configuration file gives the night's jobs.
+
+    Raises ConfigError, which quotes no value, for what is no setting of Spark.
+    """
+    return _spark_conf(config_document(str(path)))
+
+
+def _settings(
+    document: ConfigDocument,
+    families: Sequence[str],
+    arguments: NightArguments,
+    environment: Mapping[str, str],
+) -> Settings:
+    settings = family_defaults(families)
+    settings = checked_overrides(settings, document.mapping("settings"), origin=document.path)
+    of_environment = environment_overrides(environment, settings)
+    settings = checked_overrides(settings, of_environment, origin="environment")
+    return checked_overrides(settings, arguments.settings, origin="arguments")
+
+
+def _spark_conf(document: ConfigDocument) -> dict[str, str]:
+    found = {}
+    for name, value in document.mapping("spark.conf").items():
+        if not isinstance(name, str) or not re.fullmatch(r"spark\.[\w.-]+", name):
+            problem = f"{name!r} is no setting of Spark such as spark.driver.memory"
+        elif name in _OF_THE_CONNECTION:
+            problem = f"{name} is given by the Airflow connection spark_default, not here"
+        elif not isinstance(value, str | int | float):
+            problem = f"{name} takes a text, a number or a boolean"
+        else:
+            found[name] = _option(value)
+            continue
+        raise document.error("spark.conf", f"spark.conf: {problem}")
+    return found
+
+
+def _access(document: ConfigDocument) -> FileAccess:
+    # Artefacts hold queries with their literals: they are nobody else's unless that is asked for.
+    readable_by = document.value("store.readable_by")
+    if readable_by is None:
+        readable_by = "owner"
+    if not isinstance(readable_by, str) or readable_by not in READABLE_BY:
+        key = "store.readable_by"
+        raise document.error(key, f"{key} must be one of {', '.join(READABLE_BY)}")
+    return READABLE_BY[readable_by]
+
+
+def _segments_root(document: ConfigDocument) -> str:
+    key = "sources.segments_root"
+    of_pinot = [each for each in ("sources.log_paths", "sources.table_configs") if document.value(each)]
+    if document.value(key) is None and document.value("sources.lake_tables"):
+        if of_pinot:
+            others = " and ".join(of_pinot)
+            raise document.error(
+                key,
+                f"{key} is missing: give a path, or, where all tables lie in the lake alone, "
+                f"leave out {others}",
+            )
+        return ""
+    return document.beside(document.text(key))
+
+
+def _lake_tables(document: ConfigDocument) -> Mapping[str, LakeTable]:
+    key = "sources.lake_tables"
+    return {
+        table: _lake_table(document, f"{key}: {table}", table, entry)
+        for table, entry in document.mapping(key).items()
+    }
+
+
+def _lake_table(document: ConfigDocument, place: str, table: object, values: Any) -> LakeTable:
+    key = "sources.lake_tables"
+    if not isinstance(table, str) or not isinstance(values, Mapping) or set(values) - _TABLE_KEYS:
+        raise document.error(
+            key, f"{place} must have a path, and may have casts, format, options and logged_as"
+        )
+    entry = ConfigDocument(document.path, values)
+    casts = entry.mapping("casts")
+    for name in casts.values():
+        if not _is_type(str(name)):
+            raise document.error(
+                key, f"{place}: casts: {name!r} is no type such as string, int32, int64, double or date32"
+            )
+    file_format = str(values.get("format", "parquet")).lower()
+    if file_format not in FORMATS:
+        raise document.error(key, f"{place}: format {file_format!r} is none of {', '.join(FORMATS)}")
+    return LakeTable(
+        document.beside(entry.text("path")),
+        {str(column): str(name) for column, name in casts.items()},
+        file_format,
+        {str(name): _option(value) for name, value in entry.mapping("options").items()},
+        tuple(entry.texts("logged_as")),
+    )
+
+
+def _is_type(name: str) -> bool:
+    try:
+        named_type(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _option(value: Any) -> str:
+    """Return an option as Spark takes it, which knows no booleans of YAML."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,54 @@
+"""Expire nights past ``retention.nights``, and vacuum files that nobody needs, at the end of a night."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGES
+from starskip.storage.artefact_store import CURRENT
+from starskip.storage.retention import Retired, retire_nights
+from starskip.storage.store_clock import store_clock
+from starskip.storage.vacuum import VacuumReport, vacuum
+
+
+@dataclass(frozen=True, slots=True)
+class Tidied:
+    """The nights that went from the store's artefacts, and what the vacuum freed (None in a dry run)."""
+
+    retired: Retired
+    vacuumed: VacuumReport | None
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """Return a line for each file or folder that could not be removed, with the reason."""
+        left = [*self.retired.left_alone, *(self.vacuumed.left_alone if self.vacuumed else ())]
+        return [f"{key} was not tidied: {reason}" for key, reason in dict(left).items()]
+
+
+def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
+    """Retire the old nights of the tables that ``night`` is about, then vacuum; or only report.
+
+    The vacuum looks at all tables: it takes away what no reader of any of them can see. Raises StorageError
+    if the store cannot be listed at all.
+    """
+    # A clock of this machine that runs ahead would make files old that a run is writing just now.
+    now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
+    grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
+    retired = retire_nights(
+        night.store,
+        nights=night.settings.retention.nights,
+        now=now,
+        grace=grace,
+        created_by=f"retention of {night.run_id}",
+        tables=night.tables,
+        dry_run=dry_run,
+    )
+    if dry_run:
+        return Tidied(retired, None)
+    # Of what is built only the newest state is kept: it is large, and nobody goes back to a former one.
+    current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
+    settled = retired.settled | current
+    return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=settled))

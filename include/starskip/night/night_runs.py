@@ -1,0 +1,82 @@
+"""Ends of the runs of a night: artefact ``night_runs``, which the report pages show beside the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+
+from starskip.advisor.run.night import Night
+from starskip.errors import StorageError, printable
+from starskip.storage.manifest import Part
+from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+
+NIGHT_RUNS = "night_runs"
+_NO_TABLE = "-"
+_KEPT_RUNS = 20
+_LONGEST_PROBLEM = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class NightRun:
+    """The end of one run.
+
+    ``problem``: why it ended as failed, None if it did not; ``night_problem``: the part of it that concerns
+    more than a table that a gate has stopped. ``is_whole``: whether it was about all tables.
+    """
+
+    run_id: str
+    problem: str | None
+    night_problem: str | None
+    is_whole: bool = True
+
+
+def note_run(night: Night, problem: str | None, night_problem: str | None) -> None:
+    """Publish how the run of ``night`` ended, beside the ends of earlier runs of the same night."""
+    former = [each for each in night_runs(night) if each.run_id != night.run_id]
+    run = NightRun(night.run_id, _bounded(problem), _bounded(night_problem), night.tables is None)
+    runs = [*former, run][-_KEPT_RUNS:]
+    night.store.publish(
+        NIGHT_RUNS,
+        night.date_text,
+        {_NO_TABLE: Part((), {"runs": list(map(asdict, runs))})},
+        replace="all",
+        created_at=night.started_at,
+        created_by=night.run_id,
+    )
+
+
+def night_runs(night: Night) -> tuple[NightRun, ...]:
+    """Return the runs of the night that came to their end, the last one last."""
+    chain = night.store.chain(NIGHT_RUNS, night.date_text)
+    newest = newest_manifest(chain)
+    return _runs_of(chain, newest) if newest else ()
+
+
+def failed_run(night: Night) -> NightRun | None:
+    """Return the run by which the night counts as failed: the last one, or else the last of all tables."""
+    runs = night_runs(night)
+    last_whole = [run for run in runs if run.is_whole][-1:]
+    return next((run for run in (*reversed(runs[-1:]), *last_whole) if run.night_problem), None)
+
+
+@lru_cache(maxsize=1024)
+def _runs_of(chain: ManifestLog, newest: ListedManifest) -> tuple[NightRun, ...]:
+    part = chain.read(newest.version).parts.get(_NO_TABLE)
+    try:
+        return tuple(_run(each) for each in part.properties["runs"]) if part else ()
+    except (KeyError, TypeError) as error:
+        raise StorageError(
+            f"{NIGHT_RUNS}: what it holds is of another version; run that night again", location=NIGHT_RUNS
+        ) from error
+
+
+def _run(item: Mapping[str, Any]) -> NightRun:
+    problem, night_problem = item["problem"], item["night_problem"]
+    return NightRun(str(item["run_id"]), _bounded(problem), _bounded(night_problem), bool(item["is_whole"]))
+
+
+def _bounded(text: object) -> str | None:
+    return None if text is None else printable(str(text), _LONGEST_PROBLEM)

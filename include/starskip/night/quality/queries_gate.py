@@ -1,0 +1,121 @@
+"""The gate behind parse_query_logs: a log that was understood, and queries of this table and night alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, present, warn_only
+from starskip.advisor.run.gate import Gate, mapping_of, number_of
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stream_rows import published
+from starskip.night.quality.duplicate_rows import duplicate_rows
+from starskip.night.quality.reduce_rows import (
+    Measure,
+    count,
+    count_missing,
+    count_unequal,
+    exact_sum,
+    reduce_rows,
+    sum_of,
+)
+from starskip.settings import Settings
+from starskip.storage.schemas import QUERIES
+from starskip.storage.snapshot import Snapshot
+
+_COUNTERS = (
+    "latency_ms",
+    "rows_scanned",
+    "rows_total",
+    "entries_scanned_in_filter",
+    "entries_scanned_post_filter",
+    "segments_queried",
+    "segments_processed",
+    "segments_matched",
+    "exceptions",
+)
+_MOST_BITS = 63
+"""The workload keeps sums as int64, whose last bit is the sign."""
+
+
+def _views(night: Night, table: str) -> Mapping[str, View]:
+    queries = published(night, "queries")
+    row = reduce_rows(queries, table, _measures(table, night.run_date))[0]
+    log = mapping_of(queries.parts()[table].properties.get("log"))
+    records, rejected = number_of(log.get("records")), mapping_of(log.get("rejected"))
+    is_rejected = sum(number_of(n) or 0 for n in rejected.values())
+    view = {
+        **row,
+        "has_facts": table in published(night, "table_facts").tables,
+        "rejected_ratio": None if records is None else is_rejected / max(records, 1),
+        "duplicates": duplicate_rows(queries, table, ["source_file", "source_position"]),
+        "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
+    }
+    sums = [{"counter": name, "bits": sum_of(row, name).bit_length()} for name in _COUNTERS]
+    return {"queries": View([view]), "counters": View(sums, "counter")}
+
+
+def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_log: float | None) -> float:
+    """Return how far the queries kept are from those that the log held: lost ones, or some kept twice.
+
+    A night of some tables alone keeps some of the log's queries, beside parts of another run.
+    """
+    if night.tables is not None:
+        return max(of_table - (in_log or 0), 0)
+    others = queries.parts().keys() - {table}
+    kept = of_table + sum(f.rows or 0 for other in others for f in queries.parts()[other].files)
+    return abs(kept - (in_log or 0))
+
+
+def _kept_in_log(log: Mapping[str, object]) -> float:
+    """Return the log's queries, those of several tables as often as they were shared out."""
+    return (number_of(log.get("queries")) or 0) + (number_of(log.get("multi_stage_shares")) or 0)
+
+
+def _measures(table: str, run_date: date) -> dict[str, Measure]:
+    text, logged_at, unit = pc.field("query_text"), pc.field("logged_at"), QUERIES.field("logged_at").type
+    start = datetime.combine(run_date, time())
+    is_outside = (logged_at < pa.scalar(start, unit)) | (
+        logged_at >= pa.scalar(start + timedelta(days=1), unit)
+    )
+    return {
+        "queries": Measure(pc.scalar(1), "sum"),
+        "other_tables": count_unequal("table", table),
+        "without_text": count((pc.binary_length(text) == 0) | text.is_null()),
+        "outside_run_date": count(is_outside),
+        "without_position": count_missing("source_position"),
+        "without_file": count_missing("source_file"),
+        **{f"{name}_minimum": Measure(pc.field(name), "min") for name in _COUNTERS},
+        **{part: measure for name in _COUNTERS for part, measure in exact_sum(name).items()},
+    }
+
+
+def _expectations(settings: Settings) -> Sequence[Expectation]:
+    view = "queries"
+    return (
+        warn_only(between(view, "queries", "queries of {table}: number", 1)),
+        in_set(view, "has_facts", "segments of {table}: whether known", [True]),
+        present(view, "rejected_ratio", "log of {table}: number of records"),
+        between(
+            view,
+            "rejected_ratio",
+            "log of {table}: share of records that no format explains",
+            0,
+            settings.gates.max_rejected_ratio,
+        ),
+        none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
+        none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),
+        none(view, "other_tables", "queries of {table}: rows of other tables"),
+        none(view, "without_text", "query_text of {table}: missing values"),
+        none(view, "without_file", "source_file of {table}: missing values"),
+        none(view, "without_position", "source_position of {table}: missing values"),
+        none(view, "outside_run_date", "logged_at of {table}: queries of another date"),
+        *(between(view, f"{name}_minimum", f"{name} of {{table}}: minimum", 0) for name in _COUNTERS),
+        between("counters", "bits", "counters of {table}: bits of the sum", None, _MOST_BITS),
+    )
+
+
+QUERIES_GATE = Gate(_views, _expectations)

@@ -1,0 +1,57 @@
+"""Stage write_report: everything above to ``reports``, one a table and night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+
+from starskip.advisor.run.gate_verdicts import flagged_tables, usable_tables
+from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.errors import StorageError
+from starskip.execution.engine import Engine
+from starskip.night.expire_snapshots import expire_snapshots
+from starskip.reports.report_files import report_files
+from starskip.reports.table_evidence import table_evidence
+from starskip.skipping.registry import load_modules
+from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, commit_messages, parts_of
+from starskip.storage.manifest import Part
+from starskip.storage.staged_write import StagedWrite
+
+
+def write_report(engine: Engine, night: Night) -> StageResult:
+    """Publish ``reports`` of the night's tables: report.json, report.md and report.html each."""
+    tables = usable_tables(night, "recommendations", "write_report")
+    aside = night.store.staged_write("reports", night.date_text)
+    found = table_by_table(tables, partial(_written, engine, night, aside))
+    parts = {table: part for each in found.results for table, part in each.items()}
+    # A table that a gate has stopped keeps the report of an earlier run of this night.
+    former = night.store.snapshot("reports", night.date_text)
+    kept = former.parts(flagged_tables(night, "write_report")) if former else {}
+    night.publish("reports", {**kept, **parts, **failed_parts(found.failures)})
+    failed = failure_warnings("write_report", found.failures)
+    # The night's last stage also takes away old nights, and what killed or repeated runs have left behind.
+    try:
+        tidied = expire_snapshots(night)
+    except StorageError as error:
+        # The night is published: what it has not tidied the next one will.
+        return StageResult({"reports": len(parts)}, (*failed, f"old nights were not tidied: {error}"))
+    counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
+    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
+    return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
+
+
+def _written(engine: Engine, night: Night, aside: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
+    rows = engine.rows_of_items(tables, partial(_write, night, aside), COMMIT_MESSAGES)
+    return parts_of(rows.gather("reports", MAX_COMMIT_MESSAGES), "reports")
+
+
+def _write(night: Night, aside: StagedWrite, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    # Workers of Spark are processes of their own: reports name the columns of users' index types, too.
+    load_modules(night.skipping_modules)
+    for table in tables:
+        files = report_files(table_evidence(night, table))
+        written = [aside.write_file(table, name, content) for name, content in files.items()]
+        yield commit_messages("reports", table, written)

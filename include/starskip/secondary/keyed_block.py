@@ -1,0 +1,111 @@
+"""The entries of a block of a b-tree in memory, of which ranges of keys are asked for again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from starskip.file_metadata.metadata_files import joined
+from starskip.predicates.ordered_values import Keys, valid_mask
+from starskip.secondary.block_bitmaps import BlockBitmaps
+from starskip.secondary.entries import (
+    Addresses,
+    addresses_in,
+    bitmap_of,
+    rising_bitmap,
+    those_among,
+)
+
+_SELDOM = 4
+"""A query asks a block up to three times; one that is asked more often is asked by others, too."""
+_SORTED_AT_ONCE = 256
+"""So few addresses are sorted each time; of more the order is kept."""
+
+
+@dataclass(eq=False)
+class KeyedBlock:
+    """The entries of a block of a b-tree, so that those of a range of keys are found without sorting.
+
+    ``keys``: of its rows, rising. ``ends``: the number of entries before each row, and of all. ``singles``:
+    the rows of one entry, ``addresses``: theirs. ``listed``: the rows with a bitmap of entries, ``lists``.
+    ``asked``: how often it was asked. At first nothing is kept: that takes longer, once.
+    """
+
+    keys: Keys
+    ends: npt.NDArray[np.int64]
+    singles: npt.NDArray[np.int64]
+    addresses: Addresses
+    listed: npt.NDArray[np.int64]
+    lists: BlockBitmaps
+    asked: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes that it takes, with what is kept once it is asked for."""
+        numbers = len(self.ends) + len(self.singles) + 4 * len(self.addresses)
+        return 8 * numbers + int(self.keys.nbytes) + 2 * self.lists.nbytes
+
+    @cached_property
+    def _rising(self) -> tuple[Addresses, npt.NDArray[np.int64], BitMap64]:
+        """The addresses of single entries, rising, the place of each by its key, and their bitmap."""
+        order = np.argsort(self.addresses)
+        rising = self.addresses[order]
+        return rising, order, rising_bitmap(rising)
+
+    def bitmaps(self, start: int, end: int, among: BitMap64 | None = None) -> Iterator[BitMap64]:
+        """Yield bitmaps, which nobody may change, whose union holds the entries of rows from start to end.
+
+        ``among``: addresses, of which at least those are told that are entries.
+        """
+        self.asked += 1
+        is_kept = self.asked > _SELDOM
+        if is_kept and start == 0 and end == len(self.keys):
+            yield self._all
+            return
+        first, last = np.searchsorted(self.singles, [start, end]).tolist()
+        if is_kept and last - first > _SORTED_AT_ONCE:
+            yield self._singles(first, last, among)
+        elif last > first:
+            yield bitmap_of(those_among(self.addresses[first:last], among))
+        for at in range(*np.searchsorted(self.listed, [start, end]).tolist()):
+            yield self._list(at)
+
+    @cached_property
+    def _all(self) -> BitMap64:
+        lists = [self._list(at) for at in range(len(self.listed))]
+        return BitMap64.union(self._rising[2], *lists)
+
+    def _list(self, at: int) -> BitMap64:
+        found = self.lists.bitmap(at)
+        assert found is not None
+        return found
+
+    def _singles(self, first: int, last: int, among: BitMap64 | None) -> BitMap64:
+        rising, places, bitmap = self._rising
+        if among is None:
+            return rising_bitmap(rising[(places >= first) & (places < last)])
+        common = addresses_in(bitmap & among)
+        found = places[np.searchsorted(rising, common)]
+        return rising_bitmap(common[(found >= first) & (found < last)])
+
+
+def keyed_block(keys: Keys, rows: pa.Table) -> KeyedBlock:
+    """Return the block of rows of a run that have these keys, none of them stopped."""
+    address, postings = joined(rows, "address"), joined(rows, "postings")
+    is_single = valid_mask(address)
+    listed = np.flatnonzero(valid_mask(postings) & ~is_single)
+    addresses = np.asarray(address.drop_null().to_numpy(zero_copy_only=False), np.int64).view(np.uint64)
+    return KeyedBlock(
+        keys,
+        np.concatenate([[0], np.cumsum(rows["entries"].to_numpy())]).astype(np.int64),
+        np.flatnonzero(is_single),
+        addresses,
+        listed,
+        BlockBitmaps(postings.take(pa.array(listed))),
+    )

@@ -1,0 +1,58 @@
+"""Rewrite a SELECT in place: aliases to their expressions, approximate functions to exact ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from decimal import Decimal
+
+from sqlglot import exp
+
+from starskip.star_tree.function_column_pair import AggregationFunction
+from starskip.star_tree.query.aggregate_call import AggregateCall, exact_call, is_aggregate
+
+
+def resolve_aliases(select: exp.Select, columns: Collection[str] | None) -> None:
+    """Replace aliases in WHERE, GROUP BY, HAVING and ORDER BY of ``select`` by their expressions; in place.
+
+    ``columns``: those of the table; where they are not known, an alias is taken for what it stands for.
+    """
+    aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
+    if not aliases:
+        return
+    shadowed = {name.lower() for name in columns or ()}
+    for clause in ("where", "group", "having"):
+        _replace(select.args.get(clause), {a: e for a, e in aliases.items() if a not in shadowed})
+    _replace(select.args.get("order"), aliases)
+
+
+def _replace(clause: exp.Expr | None, aliases: dict[str, exp.Expr]) -> None:
+    if clause is None:
+        return
+    for column in list(clause.find_all(exp.Column)):
+        standing_for = aliases.get(column.name.lower())
+        if standing_for is not None and not isinstance(column.this, exp.Star):
+            inner = standing_for.copy()
+            column.replace(inner if isinstance(column.parent, (exp.Group, exp.Ordered)) else exp.paren(inner))
+
+
+def make_exact(select: exp.Select, integers: Collection[str] = ()) -> None:
+    """Put exact functions for those that are approximate or Pinot's own; in place.
+
+    The range of a column among ``integers`` is taken in 128 bits, which DuckDB has: one of 64 may overflow.
+    """
+    for node in list(select.walk()):
+        if isinstance(node, (exp.Anonymous, exp.ApproxDistinct, exp.ApproxQuantile)) and is_aggregate(node):
+            node.replace(_exact(exact_call(node), integers))
+
+
+def _exact(call: AggregateCall, integers: Collection[str]) -> exp.Expr:
+    column = exp.column(call.column, quoted=True)
+    if call.percentile is not None:
+        # As a decimal: the float 1.1 / 100 is above 0.011, and would be the rank of the next value.
+        share = Decimal(repr(float(call.percentile))) / 100
+        rank = exp.PercentileDisc(this=exp.Literal.number(format(share, "f")))
+        return exp.WithinGroup(this=rank, expression=exp.Order(expressions=[exp.Ordered(this=column)]))
+    if call.function is AggregationFunction.MINMAXRANGE:
+        wide = exp.cast(column, "int128") if call.column in integers else column
+        return exp.paren(exp.Max(this=wide) - exp.Min(this=wide.copy()))
+    return exp.Count(this=exp.Distinct(expressions=[column]))
