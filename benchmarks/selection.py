@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import TypeVar
 
 from starskip.advisor.families.answer import AnswerCandidate
-from starskip.advisor.families.column_indexes.inverted import INVERTED
+from starskip.advisor.families.column_indexes import INVERTED
 from starskip.advisor.families.file_skips import FileSkips
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.skipping.family import SKIPPING

@@ -6,9 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.advisor.families.column_indexes.inverted import INVERTED
-from starskip.advisor.families.column_indexes.range import RANGE
-from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
 from starskip.advisor.families.families import families_named, families_of
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.family import STAR_TREE

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from starskip.advisor.families.column_indexes.inverted import INVERTED
-from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.column_indexes import INVERTED, SORTED
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.verdict import Verdict

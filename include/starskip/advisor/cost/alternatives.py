@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from starskip.advisor.families.access_paths import AccessPaths
-from starskip.advisor.families.column_indexes.sorted_column import SORTED
 from starskip.advisor.families.index import Index
+from starskip.pinot.column_indexes.sorted_column import SORTED_NAME
 from starskip.sql.predicate import Leaf, Operator, Or, Predicate, leaves
 from starskip.sql.query_shape import QueryShape
 
@@ -19,7 +19,7 @@ MAX_PAIRED_INDEXES = 12
 MAX_CHAINED_INDEXES = 8
 """A chain goes on up to here; no more indexes are recommended by default (settings, max_indexes)."""
 
-SORTED_BY_ANOTHER = Index(SORTED.name, "")
+SORTED_BY_ANOTHER = Index(SORTED_NAME, "")
 """The table sorted by a column that the disjunct does not ask: all it does is end the present order."""
 
 Candidates = Mapping[str, Sequence[Index]]

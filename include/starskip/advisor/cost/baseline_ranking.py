@@ -22,10 +22,10 @@ from starskip.advisor.cost.parser_selectivity import (
 from starskip.advisor.cost.planned_votes import candidate_columns
 from starskip.advisor.cost.voting_shapes import voting_shapes
 from starskip.advisor.families.access_paths import AccessPaths
-from starskip.advisor.families.column_indexes.inverted import INVERTED
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME
 from starskip.settings import Settings
 from starskip.sql.predicate import EQUALITIES, Leaf, leaves
 from starskip.sql.query_shape import parsed_shape
@@ -70,7 +70,7 @@ def frequency_scores(
         columns = {
             f.column for f in leaves(parsed_shape(workload.skeleton).filter) if f.operator in EQUALITIES
         }
-        for name in columns - table.indexed(INVERTED.name):
+        for name in columns - table.indexed(INVERTED_NAME):
             column = table.columns.get(name)
             if column is not None and surviving_ratio(column, 1, negated=False) < most:
                 voting = workload.weight * (workload.estimated_queries - workload.failed)
@@ -121,7 +121,7 @@ def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Rati
     estimates = leaf_estimates(shape, workload.instances, table, rules)
 
     def answers(leaf: Leaf) -> float | None:
-        is_indexed = leaf.column in table.indexed(INVERTED.name) and rules.serves(INVERTED.name, leaf)
+        is_indexed = leaf.column in table.indexed(INVERTED_NAME) and rules.serves(INVERTED_NAME, leaf)
         return 0.0 if is_indexed else None
 
     entries = entries_by_column(shape.filter, estimates, answers)

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, lgamma
 
-from starskip.advisor.families.column_indexes.inverted import INVERTED
 from starskip.advisor.workload.shape_workload import Literals
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME
 from starskip.sql.predicate import EQUALITIES, NEGATIONS, And, Leaf, Not, Or, Predicate
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
@@ -60,7 +60,7 @@ def _keys(predicate: Predicate, literals: Literals, table: TableOverview, order:
 
 def _leaf_key(leaf: Leaf, literals: Literals, table: TableOverview) -> tuple[Key, ...]:
     column = table.columns.get(leaf.column)
-    if column is None or leaf.operator not in EQUALITIES or leaf.column in table.indexed(INVERTED.name):
+    if column is None or leaf.operator not in EQUALITIES or leaf.column in table.indexed(INVERTED_NAME):
         return ()
     distinct = distinct_literals(leaf, literals)
     ratio = surviving_ratio(column, distinct, negated=leaf.operator in NEGATIONS)

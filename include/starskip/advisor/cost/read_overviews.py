@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from starskip.advisor.families.column_indexes.inverted import INVERTED
 from starskip.advisor.families.families import configured_indexes, families_of_night, segment_indexes
 from starskip.advisor.run.night import Night
 from starskip.execution.engine import Engine
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME
 from starskip.storage.schemas import COLUMN_SUMS
 from starskip.tables.table_overview import TableOverview, column_sums, merge_column_sums, table_overviews
 from starskip.tables.untracked_indexes import with_untracked_indexes
@@ -26,7 +26,7 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     families = families_of_night(night).known
     configured = configured_indexes(night.table_configs(), families)
     overviews = table_overviews(sums, segment_indexes(families), configured)
-    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED.name)
+    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED_NAME)
 
 
 def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

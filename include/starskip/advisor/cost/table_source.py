@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
-from starskip.advisor.families.column_indexes.inverted import INVERTED
 from starskip.advisor.families.families import FamilyChoice, segment_indexes
 from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
 from starskip.execution.progress import Progress
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
@@ -96,7 +96,7 @@ class TableSource:
         for table, columns in untracked_indexes(untracked).items():
             unknown = columns - overviews[table].columns.keys() if table in overviews else ()
             warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
-        return FoundFacts(with_untracked_indexes(overviews, untracked, INVERTED.name), sizes, warnings)
+        return FoundFacts(with_untracked_indexes(overviews, untracked, INVERTED_NAME), sizes, warnings)
 
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from starskip.advisor.families.column_indexes.inverted import INVERTED
-from starskip.advisor.families.column_indexes.range import RANGE
-from starskip.advisor.families.column_indexes.sorted_column import SORTED
+from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.index import DROP_PREFIX, Index

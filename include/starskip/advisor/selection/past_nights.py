@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.advisor.cost.planned_votes import indexes_in_force
-from starskip.advisor.families.column_indexes.sorted_column import SORTED
 from starskip.advisor.families.families import named
 from starskip.advisor.families.index import Index, parse_index
 from starskip.advisor.run.night import ADVICE_NIGHTS, Night
@@ -21,6 +20,7 @@ from starskip.advisor.selection.vote_list import IndexSet, vote_lists
 from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.errors import StorageError, StorageOutage, printable
+from starskip.pinot.column_indexes.sorted_column import SORTED_NAME
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot, SnapshotSource
 from starskip.tables.table_overview import TableOverview
@@ -121,7 +121,7 @@ def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
     rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
     chosen = frozenset(Index(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
     column = (part.properties.get("sort_order") or {}).get("column")
-    order = frozenset([Index(SORTED.name, column)] if column else [])
+    order = frozenset([Index(SORTED_NAME, column)] if column else [])
     told = part.properties["answers"]
     entries: dict[str, list[Any]] = {}
     for each in told:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from starskip.advisor.families.family import Amounts, Flags, Obstacle, StoredColumns, StoredSizes
+from starskip.pinot.column_indexes.access_path import Amounts, Flags, Obstacle, StoredColumns, StoredSizes
 from starskip.tables.table_overview import ColumnOverview
 
 MULTI_VALUE = Obstacle("multi_value", "no such index or order is built on a multi-value column")

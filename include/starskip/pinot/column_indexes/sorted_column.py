@@ -1,20 +1,17 @@
-"""The family of sort orders: a sorted column answers equalities and ranges by position (measured on 0.11)."""
+"""The sort order of rows: a sorted column answers equalities and ranges by position (measured on 0.11)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
 
-from starskip.advisor.families.column_indexes.stored_index import MULTI_VALUE, dictionary_obstacle
-from starskip.advisor.families.family import AccessPath, Family, Obstacle, StoredColumns, StoredSizes
-from starskip.pinot.column_key import SortedColumnKey
+from starskip.pinot.column_indexes.access_path import AccessPath, Obstacle, StoredColumns, StoredSizes
+from starskip.pinot.column_indexes.stored_index import MULTI_VALUE, dictionary_obstacle
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.target_version import TargetVersion
 from starskip.sql.predicate import EQUALITIES, PATTERNS, Leaf, Operator
 from starskip.tables.table_overview import ColumnOverview
 
+SORTED_NAME = "sorted"
 _ENTRY_BYTES = 8
 
 
@@ -35,16 +32,4 @@ def _sizes(columns: StoredColumns, _format: IndexFormat) -> StoredSizes:
     return StoredSizes(applies, np.where(applies, change, 0), np.zeros(len(change)))
 
 
-def _document(columns: Sequence[str]) -> Mapping[str, Any]:
-    return {"sorted_column": columns[0] if columns else None}
-
-
-SORTED = Family(
-    name="sorted",
-    singular="the sort order",
-    plural="the sort orders",
-    path=AccessPath(serves=_serves, obstacle=_obstacle, reorders=True, sizes=_sizes),
-    config=SortedColumnKey(),
-    document=_document,
-)
-"""The sorted column of Pinot."""
+SORTED_PATH = AccessPath(serves=_serves, obstacle=_obstacle, reorders=True, sizes=_sizes)

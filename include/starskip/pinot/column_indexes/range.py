@@ -1,4 +1,4 @@
-"""The family of Pinot's range indexes.
+"""Pinot's range indexes: the predicates that they serve, obstacles, and sizes.
 
 Measured on 0.11: a range index answers ranges and never an equality. In the source of the release tags
 (FilterOperatorUtils.getLeafFilterOperator, RangeIndexBasedFilterOperator): range indexes come with 0.4, scan
@@ -7,17 +7,13 @@ the ends of a range until 0.10 makes them exact, and answer = (not IN) from 1.0 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from operator import attrgetter
-from typing import Any
-
-from starskip.advisor.families.column_indexes.stored_index import (
+from starskip.pinot.column_indexes.access_path import AccessPath, Obstacle, StoredColumns, StoredSizes
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME
+from starskip.pinot.column_indexes.stored_index import (
     MULTI_VALUE,
     dictionary_obstacle,
     size_of_stored,
 )
-from starskip.advisor.families.family import AccessPath, Family, Obstacle, StoredColumns, StoredSizes
-from starskip.pinot.column_key import ColumnsKey
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.index_sizes.range_index_bytes import range_index_bytes
 from starskip.pinot.index_sizes.uniform_bytes import uniform_range_bytes
@@ -25,6 +21,7 @@ from starskip.pinot.target_version import TargetVersion
 from starskip.sql.predicate import Leaf, Operator
 from starskip.tables.table_overview import ColumnOverview
 
+RANGE_NAME = "range"
 _SEGMENT_INDEX = "range_index"
 _NUMBERS = ("INT", "LONG", "FLOAT", "DOUBLE", "TIMESTAMP")
 _LEGACY_READS_RATIO = 2 / 20
@@ -54,25 +51,13 @@ def _sizes(columns: StoredColumns, index_format: IndexFormat) -> StoredSizes:
     return size_of_stored(columns, _SEGMENT_INDEX, ~columns.is_sorted, uniform)
 
 
-def _document(columns: Sequence[str]) -> Mapping[str, Any]:
-    return {"range_index_columns": list(columns)}
-
-
-RANGE = Family(
-    name="range",
-    singular="a range index",
-    plural="range indexes",
-    path=AccessPath(
-        serves=_serves,
-        obstacle=_obstacle,
-        reads_ratio=_reads_ratio,
-        # From 1.0 on it answers an equality too: beside an inverted one it would only stand in every set.
-        yields_to=("inverted",),
-        segment_index=_SEGMENT_INDEX,
-        sizes=_sizes,
-        window_bytes=range_index_bytes,
-    ),
-    config=ColumnsKey("rangeIndexColumns", "RANGE", attrgetter("range_index_columns")),
-    document=_document,
+RANGE_PATH = AccessPath(
+    serves=_serves,
+    obstacle=_obstacle,
+    reads_ratio=_reads_ratio,
+    # From 1.0 on it answers an equality too: beside an inverted one it would only stand in every set.
+    yields_to=(INVERTED_NAME,),
+    segment_index=_SEGMENT_INDEX,
+    sizes=_sizes,
+    window_bytes=range_index_bytes,
 )
-"""Range indexes of Pinot."""

@@ -1,0 +1,56 @@
+"""The families of Pinot's indexes on one column: inverted and range indexes, and the sort order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+from starskip.advisor.families.family import Family
+from starskip.pinot.column_indexes.inverted import INVERTED_NAME, INVERTED_PATH
+from starskip.pinot.column_indexes.range import RANGE_NAME, RANGE_PATH
+from starskip.pinot.column_indexes.sorted_column import SORTED_NAME, SORTED_PATH
+from starskip.pinot.column_key import ColumnsKey, SortedColumnKey
+
+
+def _inverted_document(columns: Sequence[str]) -> Mapping[str, Any]:
+    return {"inverted_index_columns": list(columns)}
+
+
+def _range_document(columns: Sequence[str]) -> Mapping[str, Any]:
+    return {"range_index_columns": list(columns)}
+
+
+def _sorted_document(columns: Sequence[str]) -> Mapping[str, Any]:
+    return {"sorted_column": columns[0] if columns else None}
+
+
+INVERTED = Family(
+    name=INVERTED_NAME,
+    singular="an inverted index",
+    plural="inverted indexes",
+    path=INVERTED_PATH,
+    config=ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns")),
+    document=_inverted_document,
+)
+"""Inverted indexes of Pinot."""
+
+RANGE = Family(
+    name=RANGE_NAME,
+    singular="a range index",
+    plural="range indexes",
+    path=RANGE_PATH,
+    config=ColumnsKey("rangeIndexColumns", "RANGE", attrgetter("range_index_columns")),
+    document=_range_document,
+)
+"""Range indexes of Pinot."""
+
+SORTED = Family(
+    name=SORTED_NAME,
+    singular="the sort order",
+    plural="the sort orders",
+    path=SORTED_PATH,
+    config=SortedColumnKey(),
+    document=_sorted_document,
+)
+"""The sorted column of Pinot."""

@@ -1,1 +1,0 @@
-"""Families of Pinot's indexes on one column: inverted, range, and the sort order."""
