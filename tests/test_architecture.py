@@ -1,52 +1,69 @@
-"""The layers of the package: who may import whom, and what each file owes."""
+"""The floors of the package: who may import whom, and what each file owes."""
 
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from pkgutil import resolve_name
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 ROOT = Path(__file__).parents[1] / "include"
 PACKAGE = ROOT / "starskip"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-LAYERS = [
+FLOORS = [
     {"errors", "number_text", "settings"},
-    {"storage"},
-    {"execution"},
-    {"tables"},
+    {"storage", "execution"},
     {"sql", "predicates"},
-    {"pinot", "lake"},
-    {"workload", "latency", "verification"},
-    {"run"},
-    {"indexes", "skipping"},
-    {"configuration"},
-    {"cost"},
-    {"selection"},
-    {"reports"},
+    {"lake"},
+    {"tables", "pinot"},
+    # Libraries: usable alone.
+    {"skipping"},
+    {"file_metadata"},
+    {"secondary", "star_tree"},
+    {"spark"},
+    # The advisor.
+    {"advisor.workload", "advisor.latency", "advisor.verification"},
+    {"advisor.run"},
+    {"advisor.families"},
+    {"advisor.cost"},
+    {"advisor.selection"},
+    # The rim.
     {"night"},
-    {"spark", "quality", "orchestration"},
+    {"reports"},
+    {"orchestration"},
     {"cli"},
 ]
-LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+"""The floors of the house, lowest first; a module imports from its own floor and from those below it."""
 
-HOMES = {"pyspark": "spark", "great_expectations": "quality", "airflow": "orchestration"}
-"""Each engine may be imported in one part of the package only."""
+LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 
-ENGINES = frozenset(HOMES.values())
+LIBRARIES = ("file_metadata", "skipping", "secondary", "star_tree", "spark")
+ABOVE_LIBRARIES = ("advisor", "night", "reports", "orchestration", "cli")
+
+HOMES = {
+    "pyspark": ("spark", "night.stage_job"),
+    "great_expectations": ("night.quality",),
+    "airflow": ("orchestration",),
+}
+"""Each engine may be imported in one part of the package only, and by the main function of Spark's jobs."""
+
+ENGINES = ("spark", "night.quality", "orchestration")
 MAX_LINES = 400
 
 
-REGISTER = PACKAGE / "run" / "stages.py"
+REGISTER = PACKAGE / "advisor" / "run" / "stages.py"
 """Names the functions of the stages, which lie above it, for whoever runs them."""
 
 
@@ -66,8 +83,14 @@ def place_of(node: ast.AST) -> str:
 
 
 def part_of(module: str) -> str:
-    """``starskip.sql.predicate`` is of part ``sql``."""
-    return module.split(".")[1] if "." in module else ""
+    """Return the name of a module's floor, such as ``sql``, or of one of the advisor's: ``advisor.cost``."""
+    names = module.split(".")[1:]
+    return ".".join(names[: 2 if names[:1] == ["advisor"] else 1])
+
+
+def lies_in(module: str, places: Iterable[str]) -> bool:
+    """Return whether a module lies in one of some folders of the package, or is one of some modules."""
+    return any(f"{module}.".startswith(f"starskip.{place}.") for place in places)
 
 
 def module_of(path: Path) -> str:
@@ -98,9 +121,9 @@ def named(path: Path, module: str) -> str:
     return f"{module_of(path)} imports {module}"
 
 
-def test_every_part_has_its_layer() -> None:
-    parts = {part_of(module_of(path)) for path in FILES} - {""}
-    assert parts <= LEVEL.keys()
+def test_every_part_has_its_floor() -> None:
+    parts = {part_of(module_of(path)) for path in FILES} - {"", "advisor"}
+    assert parts == LEVEL.keys()
 
 
 def test_no_import_points_upward() -> None:
@@ -121,13 +144,101 @@ def test_what_is_imported_when_it_is_called_exists() -> None:
         resolve_name(place)
 
 
+def test_a_library_knows_no_night() -> None:
+    knowing = [
+        named(path, module)
+        for path, module in imports()
+        if lies_in(module_of(path), LIBRARIES) and lies_in(module, ABOVE_LIBRARIES)
+    ]
+    assert knowing == []
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_library_is_imported_where_there_is_no_advisor(library: str) -> None:
+    modules = [module_of(path) for path in FILES if lies_in(module_of(path), [library])]
+    assert len(modules) > 20
+    engines = [engine for engine, homes in HOMES.items() if library not in homes]
+    _run_without(engines, [f"import {module}" for module in modules])
+
+
+def test_a_library_is_used_where_there_is_no_advisor(tmp_path: Path) -> None:
+    """A secondary index leads to rows, and a star-tree answers, as a user of them alone asks."""
+    pq.write_table(
+        pa.table({"city": ["Oslo", "Rome"] * 500, "price": range(1_000)}), tmp_path / "rows.parquet"
+    )
+    os.utime(tmp_path / "rows.parquet", (1_700_000_000, 1_700_000_000))
+    secondary = f"""
+from starskip.secondary import open_table
+from starskip.secondary.lifecycle import create_indexes
+
+create_indexes({str(tmp_path)!r}, ["btree:price"])
+found = open_table({str(tmp_path)!r}).query("price = 7", ["city"])
+assert found.to_pydict() == {{"city": ["Rome"]}}, found
+"""
+    star_tree = f"""
+from datetime import UTC, datetime
+from starskip.star_tree.build.build_trees import build_trees
+from starskip.star_tree.build.source_table import source_table
+from starskip.star_tree.serving.answer_sql import answer_sql
+from starskip.star_tree.serving.tree_set import open_trees
+from starskip.star_tree.star_tree_config import StarTreeConfig
+from starskip.star_tree.tree_artefact import ARTEFACT
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
+from starskip.storage.storage_for import storage_for
+
+store = ArtefactStore(storage_for({str(tmp_path / "trees")!r}))
+tree = StarTreeConfig.from_document(
+    {{"dimensionsSplitOrder": ["city"], "functionColumnPairs": ["SUM__price"], "maxLeafRecords": 1}}
+)
+part = build_trees(
+    aside=store.staged_write(ARTEFACT, CURRENT),
+    table="rows",
+    source=source_table({str(tmp_path / "rows.parquet")!r}),
+    configs=[tree],
+    run_tasks=lambda label, items, function: [function(item) for item in items],
+    observed_at_ns=1_800_000_000 * 10**9,
+)
+published = {{"created_at": datetime(2027, 1, 15, tzinfo=UTC), "created_by": "a test"}}
+store.publish(ARTEFACT, CURRENT, {{"rows": part}}, replace="all", **published)
+answer = answer_sql(open_trees(store), "SELECT SUM(price) FROM rows WHERE city = 'Rome'")
+assert answer.star_tree and answer.table.column(0).to_pylist() == [250_000], answer
+"""
+    _run_without(HOMES, [secondary, star_tree])
+
+
+def _run_without(engines: Iterable[str], statements: Iterable[str]) -> None:
+    """Run statements in a fresh process, without the advisor, what it alone needs, and some engines."""
+    absent = [*engines, *_needed_above_alone(), *(f"starskip.{part}" for part in ABOVE_LIBRARIES)]
+    blocked = "\n".join(["import sys", *(f"sys.modules[{module!r}] = None" for module in absent)])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", "\n".join([blocked, *statements])],
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _needed_above_alone() -> tuple[str, ...]:
+    """Return the packages that the advisor and what lies above it import, and nobody below."""
+    needed: dict[bool, set[str]] = {True: set(), False: set()}
+    for path, module in imports():
+        needed[lies_in(module_of(path), ABOVE_LIBRARIES)].add(module.split(".")[0])
+    found = needed[True] - needed[False] - set(sys.stdlib_module_names)
+    assert {"highspy", "scipy", "numba", "jinja2", "yaml", "click"} <= found
+    # What libraries' own packages import themselves.
+    return tuple(sorted(found - {"pandas", "psutil", "pydantic", "sqlalchemy"}))
+
+
 def test_engines_never_import_one_another() -> None:
+    def engine_of(module: str) -> str:
+        return next((engine for engine in ENGINES if lies_in(module, [engine])), "")
+
     across = [
         named(path, module)
         for path, module in imports()
-        if module.startswith("starskip.")
-        and {part_of(module), part_of(module_of(path))} <= ENGINES
-        and part_of(module) != part_of(module_of(path))
+        if engine_of(module) and engine_of(module_of(path)) not in ("", engine_of(module))
     ]
     assert across == []
 
@@ -136,7 +247,7 @@ def test_each_engine_is_imported_in_its_home_only() -> None:
     strays = [
         named(path, module)
         for path, module in imports()
-        if (home := HOMES.get(module.split(".")[0])) and part_of(module_of(path)) != home
+        if (homes := HOMES.get(module.split(".")[0])) and not lies_in(module_of(path), homes)
     ]
     assert strays == []
 
@@ -175,7 +286,7 @@ def test_footers_of_a_tables_files_are_read_in_one_part() -> None:
 
 
 FAMILIES = {"inverted", "range", "sorted", "star_tree", "skipping", "secondary"}
-HOMES_OF_FAMILIES = ("indexes/", "spark/skipping/")
+HOMES_OF_FAMILIES = ("advisor/families/", "pinot/column_indexes/", *(f"{library}/" for library in LIBRARIES))
 NAMED_OTHERWISE = {
     # Commands and their JSON; an operator of SQL; a request for a part of an object.
     "cli/main.py",
@@ -199,35 +310,25 @@ def test_families_are_values_and_nobody_asks_for_their_names() -> None:
 
 
 FOLDERS_OF_FAMILIES = re.compile(
-    r"starskip\.indexes\.(inverted|range|sorted_column|star_tree|skipping|secondary)\b"
+    r"starskip\.advisor\.families\.(column_indexes|star_tree|skipping|secondary)\b"
 )
 USE_A_FAMILY = {
-    "night/configuration/night_from_config.py": "types of columns are written as star-trees cast to them",
-    "advisor/cost/alternatives.py": "a sort order takes the place of another one",
-    "advisor/cost/baseline_ranking.py": "the scores of Pinot's own tuner are for inverted indexes",
-    "advisor/cost/expression_masks.py": "expressions of filters are evaluated in the DuckDB of star-trees",
-    "advisor/cost/parser_selectivity.py": "the rule of Pinot's own tuner asks what an inverted index answers",
-    "advisor/cost/read_overviews.py": "the setting untracked_inverted_index",
-    "advisor/cost/table_source.py": "the setting untracked_inverted_index",
-    "night/parse_query_logs.py": "Spark's event logs are parsed where skipping reads them",
-    "reports/write_report.py": "loads users' index types, whose words the section shows",
-    "night/quality/check_stage.py": "loads users' index types before gates judge them",
+    "advisor/selection/past_nights.py": "advice of nights before all answers were kept alike",
     "reports/advice_evidence.py": "star-trees stand in report.json under names of their own",
     "reports/config_block.py": "star-trees stand in report.json under names of their own",
     "reports/evidence.py": "report.json has fields for star-trees and skipping indexes",
     "reports/shapes_evidence.py": "a shape tells which star-tree answers it",
     "reports/table_evidence.py": "a shape tells which star-tree answers it",
-    "advisor/selection/past_nights.py": "the sort order of the last advice is an index of its own",
 }
 """Modules outside of the families' folders that import from one, with the reason; none may be added."""
 
 
 def test_no_other_module_uses_a_single_family() -> None:
-    homes = {"indexes", "cli", "spark"}
+    homes = ("advisor.families", "cli")
     users = {
         path.relative_to(PACKAGE).as_posix()
         for path, module in imports()
-        if FOLDERS_OF_FAMILIES.match(module) and part_of(module_of(path)) not in homes
+        if FOLDERS_OF_FAMILIES.match(module) and not lies_in(module_of(path), homes)
     }
     assert users == set(USE_A_FAMILY), "name what is new as a hook of Family; take off what is gone"
 
@@ -314,8 +415,8 @@ def test_no_module_is_called(folder: str) -> None:
 
 
 def test_the_core_runs_where_no_engine_is_installed() -> None:
-    above = ENGINES | {"cli"}
-    core = [module_of(path) for path in FILES if part_of(module_of(path)) not in above]
+    above = {home for homes in HOMES.values() for home in homes} | {"cli"}
+    core = [module_of(path) for path in FILES if not lies_in(module_of(path), above)]
     assert len(core) > 80
     script = "\n".join(
         [
