@@ -313,7 +313,6 @@ FOLDERS_OF_FAMILIES = re.compile(
     r"starskip\.advisor\.families\.(column_indexes|star_tree|skipping|secondary)\b"
 )
 USE_A_FAMILY = {
-    "advisor/selection/past_nights.py": "advice of nights before all answers were kept alike",
     "reports/advice_evidence.py": "star-trees stand in report.json under names of their own",
     "reports/config_block.py": "star-trees stand in report.json under names of their own",
     "reports/evidence.py": "report.json has fields for star-trees and skipping indexes",
