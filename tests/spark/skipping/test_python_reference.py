@@ -34,6 +34,8 @@ def test_the_examples_run(spark: SparkSession, table_of: Callable[..., str]) -> 
         for each in examples:
             exec(each, names)
     finally:
+        # The keys that an example gave are forgotten.
+        skipping.enable(spark)
         skipping.disable(spark)
 
 
