@@ -174,7 +174,7 @@ def _leaves(night: Night, table: str) -> int:
 
 
 def _properties(advice: TableAdvice) -> Mapping[str, Any]:
-    recommendation = advice.recommendation
+    recommendation, log = advice.recommendation, advice.log
     return {
         "saving": asdict(recommendation.saving),
         "stop": recommendation.stop.value,
@@ -184,16 +184,14 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         ],
         "typical_entries": asdict(advice.typical) if advice.typical else None,
         "sort_order": _order_properties(advice),
-        "in_force": sorted(map(str, advice.in_force)),
-        "sorted_columns": sorted(advice.sorted_columns),
-        "asked": sorted(map(str, advice.asked)),
+        "in_force": sorted(map(str, advice.nights.in_force)),
+        "sorted_columns": sorted(advice.nights.sorted_columns),
+        "asked": sorted(map(str, advice.nights.asked)),
         "drops_withheld": advice.drops_withheld,
-        **{
-            name: getattr(advice, name)
-            for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
-        },
-        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
-        "unlogged_texts": advice.unlogged_texts.to_json(),
+        **{name: getattr(log, name) for name in ("queries", "failed", "unparsed", "shapes", "entries")},
+        "nights": advice.nights.count,
+        **{name: getattr(log, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
+        "unlogged_texts": log.unlogged_texts.to_json(),
         "answers": [
             {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
             for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)

@@ -204,10 +204,10 @@ def test_a_weight_of_all_queries_leaves_the_advice(workload: Any, log: list[Quer
     for name in ("ratio", "low", "high"):
         expected = getattr(advice.recommendation.saving, name)
         assert getattr(same.recommendation.saving, name) == pytest.approx(expected, rel=1e-9, abs=1e-6)
-    assert (same.queries, same.entries, same.unlogged_queries) == (
-        advice.queries,
-        advice.entries,
-        advice.unlogged_queries,
+    assert (same.log.queries, same.log.entries, same.log.unlogged_queries) == (
+        advice.log.queries,
+        advice.log.entries,
+        advice.log.unlogged_queries,
     )
     typical, other = same.typical, advice.typical
     assert (typical is None) == (other is None)
