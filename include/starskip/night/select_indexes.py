@@ -19,7 +19,7 @@ from starskip.advisor.cost.read_overviews import read_overviews
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.index import Index
-from starskip.advisor.families.measured import Measured, spared_by_any
+from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -84,9 +84,9 @@ def _advised_tables(
     engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
 ) -> dict[str, _AdvisedTable]:
     overviews = read_overviews(engine, night, tables)
-    aside = night.store.staged_write("recommendations", night.date_text)
+    staged = night.store.staged_write("recommendations", night.date_text)
     configs = night.table_configs()
-    advised = partial(_advised, engine, night, snapshot_of, aside)
+    advised = partial(_advised, engine, night, snapshot_of, staged)
     return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
 
 
@@ -94,7 +94,7 @@ def _advised(
     engine: Engine,
     night: Night,
     snapshot_of: SnapshotSource,
-    aside: StagedWrite,
+    staged: StagedWrite,
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
@@ -105,8 +105,8 @@ def _advised(
     measured: dict[str, Measured] = {}
     for family in families.known:
         if family.measured is not None:
-            spared = spared_by_any(list(measured.values()))
-            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, spared)
+            skipped = skipped_by_any(list(measured.values()))
+            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, skipped)
     advice = advise_table(
         TableQuestion(
             table,
@@ -135,7 +135,7 @@ def _advised(
         **_properties(advice),
         "table_bytes": overview.stored_bytes if overview else None,
     }
-    part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
+    part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers
     told = {name: each.advise(answers.file_indexes, answers.gap_ratio) for name, each in measured.items()}
     warnings = [warning for _, of_family in told.values() for warning in of_family]

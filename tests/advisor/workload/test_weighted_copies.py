@@ -19,7 +19,7 @@ from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.leapfrog_votes import leapfrog_votes
 from starskip.advisor.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates
 from starskip.advisor.cost.voting_shapes import voting_shapes
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.selection.entries_percentile import entries_percentile
 from starskip.advisor.selection.past_nights import night_votes
@@ -43,7 +43,7 @@ TEMPLATES = (
     "SELECT COUNT(*) FROM t WHERE held = {}",
 )
 ROWS = 1000
-RULES = AccessPaths()
+RULES = AccessRules()
 HELD = Index("inverted", "held")
 CANDIDATES = by_column({Index("inverted", "a"), Index("inverted", "b"), drop_of(HELD)})
 TABLE = TableOverview(

@@ -120,5 +120,5 @@ class AnswersChosen(Protocol):
         ...
 
 
-Answer = Callable[[TableQueries], AnswerOffer]
+AnswerFinder = Callable[[TableQueries], AnswerOffer]
 """Returns the candidates of a family for one table."""
