@@ -24,7 +24,7 @@ _FILES_A_COMMIT = 10_000
 _LISTING = """
 import json, resource, sys, time
 from starskip.lake import iceberg_table
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_table
 loaded = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 began, worked = time.perf_counter(), time.process_time()
 found = open_table(sys.argv[1])

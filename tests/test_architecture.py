@@ -191,7 +191,7 @@ tree = StarTreeConfig.from_document(
     {{"dimensionsSplitOrder": ["city"], "functionColumnPairs": ["SUM__price"], "maxLeafRecords": 1}}
 )
 part = build_trees(
-    aside=store.staged_write(ARTEFACT, CURRENT),
+    staged=store.staged_write(ARTEFACT, CURRENT),
     table="rows",
     source=source_table({str(tmp_path / "rows.parquet")!r}),
     configs=[tree],

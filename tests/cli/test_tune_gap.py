@@ -11,12 +11,13 @@ from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.recommendation import Recommendation, Stop
 from starskip.advisor.selection.saving_interval import SavingInterval
-from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_advice import TableAdvice, VotedNights
+from starskip.advisor.workload.logged_queries import LoggedQueries
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 
 NOTHING = Recommendation((), SavingInterval(0.0, 0.0, 0.0), (), Stop.NOTHING_TO_SAVE, ())
-ADVICE = TableAdvice("t", NOTHING, (), (), 0, 0, 0, 0, 0, voted_entries=200.0)
+ADVICE = TableAdvice("t", LoggedQueries(), VotedNights(entries=200.0), NOTHING)
 
 
 @pytest.mark.parametrize(

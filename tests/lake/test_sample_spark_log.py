@@ -13,7 +13,7 @@ import pytest
 import zstandard
 from sample.lake_table import FILES, write_lake_table
 from sample.spark_queries import PAIRS, QUERIES, pair_queries, sample_queries
-from starskip.advisor.families.skipping.choice.candidate_indexes import candidate_indexes
+from starskip.advisor.families.skipping.choice.candidate_specifications import candidate_specifications
 from starskip.advisor.workload.lake_queries import MAX_INSTANCES, lake_queries, weighted_queries
 from starskip.advisor.workload.spark_events.event_logs import event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
@@ -62,7 +62,7 @@ def test_every_predicate_is_understood(executions: list[SqlExecution]) -> None:
     assert sum(query.weight for query in asked) == QUERIES + PAIRS + joins
     names = {
         each.specification
-        for each in candidate_indexes(
+        for each in candidate_specifications(
             [query.predicate for query in asked], [query.weight for query in asked], {}, file_bytes=1e5
         )
     }

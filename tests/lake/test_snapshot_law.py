@@ -21,7 +21,7 @@ from starskip.errors import SourceError
 from starskip.lake import file_columns
 from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.iceberg import iceberg_bounds, iceberg_manifests
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_snapshot import TableSnapshot
 
 # Nothing to delete, or to replace, is no failure of a random change.
@@ -105,18 +105,18 @@ def sorted_rows(table: pa.Table) -> list[str]:
 @given(first=ROWS, changes=CHANGES)
 def test_iceberg(catalog: SqlCatalog, first: Any, changes: list[Any]) -> None:
     table = ChangingIceberg(catalog, f"t{uuid4().hex}")
-    assert open_table(table.table.metadata_location).files.num_rows == 0
+    assert open_lake_table(table.table.metadata_location).files.num_rows == 0
     versions = {}
     for kind, values in [("append", first), *changes]:
         table.change(kind, values)
         place = table.table.metadata_location
         listed, content = table.listed(), table.content()
-        require_true(open_table(place), listed, content)
+        require_true(open_lake_table(place), listed, content)
         snapshot = table.table.current_snapshot()
         if snapshot is not None:
             versions[snapshot.snapshot_id] = listed
     for version, listed in versions.items():
-        older = open_table(table.table.metadata_location, version=version)
+        older = open_lake_table(table.table.metadata_location, version=version)
         assert older.version == version
         assert set(older.files["path"].to_pylist()) == listed
     shutil.rmtree(table.path)
@@ -131,11 +131,11 @@ def test_delta(tmp_path: Path, first: Any, changes: list[Any]) -> None:
     for kind, values in [("append", first), *changes]:
         table.change(kind, values)
         listed = table.listed()
-        found = open_table(table.path)
+        found = open_lake_table(table.path)
         require_true(found, listed, table.content())
         versions[found.version] = listed
     for version, listed in versions.items():
-        assert set(open_table(table.path, version=version).files["path"].to_pylist()) == listed
+        assert set(open_lake_table(table.path, version=version).files["path"].to_pylist()) == listed
     shutil.rmtree(table.path)
 
 
@@ -157,7 +157,7 @@ def a_table(catalog: SqlCatalog) -> ChangingIceberg:
 
 
 def require_table(table: ChangingIceberg) -> int:
-    return require_true(open_table(table.table.metadata_location), table.listed(), table.content())
+    return require_true(open_lake_table(table.table.metadata_location), table.listed(), table.content())
 
 
 BROKEN = (AssertionError, SourceError, KeyError, TypeError, ValueError)
@@ -190,5 +190,5 @@ def test_faults_are_found(catalog: SqlCatalog, monkeypatch: pytest.MonkeyPatch) 
     older = table.table.metadata.snapshots[0].snapshot_id
     with pytest.raises(AssertionError):
         require_true(
-            open_table(table.table.metadata_location, version=older), table.listed(), table.content()
+            open_lake_table(table.table.metadata_location, version=older), table.listed(), table.content()
         )

@@ -59,7 +59,7 @@ def test_the_interval_holds_the_ratio_and_ends_at_one(
     if index_kind == "all":
         assert advice.sort_order is not None
         assert {item.index.family for item in advice.sort_order.chosen} <= {"sorted"}
-    assert (advice.drops, advice.typical, advice.queries) == ((), None, 0)
+    assert (advice.drops, advice.typical, advice.log.queries) == ((), None, 0)
 
 
 @pytest.mark.parametrize("sorted_ratio", [0.5, 0.9, 0.99])

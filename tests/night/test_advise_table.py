@@ -10,9 +10,9 @@ import pytest
 from index_choice import advised, in_force
 from settings_with import settings_with
 from starskip.advisor.families.index import Index, parse_index
-from starskip.advisor.selection.advise_table import TableAdvice
 from starskip.advisor.selection.look_back import NightVotes
 from starskip.advisor.selection.past_nights import NO_PAST, PastNights, night_votes
+from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -133,7 +133,7 @@ def test_following_the_advice_does_not_turn_it_round() -> None:
         found = advice(rows, overview, other, before=past(*reversed(nights[-6:]), chosen=last))
         told.append((chosen(found), dropped(found)))
         nights.append(
-            night_votes([other, *(voter for voter, _, _ in rows)], votes(rows), overview, found.asked)
+            night_votes([other, *(voter for voter, _, _ in rows)], votes(rows), overview, found.nights.asked)
         )
         in_force = in_force | {c.index.column for c in found.recommendation.chosen}
         in_force -= {drop.index.column for drop in found.drops}

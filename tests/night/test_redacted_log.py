@@ -47,9 +47,11 @@ def redacted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_advice_without_literals_is_that_with_them(redacted: Path) -> None:
     """The sample's day: the same columns for each K, and savings that the wider intervals hold."""
     for whole, cut in zip(tuned(DAY, **ASKED).tables, tuned(redacted, **ASKED).tables, strict=True):
-        assert (whole.queries, whole.entries, whole.failed) == (cut.queries, cut.entries, cut.failed)
-        assert cut.unlogged_texts.literals_entries_ratio > 0.95
-        assert not whole.unlogged_texts.literals_queries
+        log, logged_cut = whole.log, cut.log
+        counts = logged_cut.queries, logged_cut.entries, logged_cut.failed
+        assert (log.queries, log.entries, log.failed) == counts
+        assert logged_cut.unlogged_texts.literals_entries_ratio > 0.95
+        assert not log.unlogged_texts.literals_queries
         points = zip(whole.recommendation.curve, cut.recommendation.curve, strict=True)
         for point, of_cut in list(points)[:3]:
             assert set(point.indexes) == set(of_cut.indexes), (whole.table, point.k)
@@ -76,9 +78,9 @@ def test_a_log_without_any_text_has_no_advice_and_says_so(tmp_path: Path) -> Non
     with_text = {table.table: table for table in tuned(DAY, **ASKED).tables}
     for table in answer.tables:
         assert (table.recommendation.chosen, table.refused, table.drops) == ((), (), ())
-        assert table.unlogged_texts.is_everything
+        assert table.log.unlogged_texts.is_everything
         same = with_text[table.table]
-        assert (table.queries, table.entries) == (same.queries, same.entries)
+        assert (table.log.queries, table.log.entries) == (same.log.queries, same.log.entries)
 
 
 def failed_of_night(lab: Any, text: str) -> dict[str, list[str]]:
@@ -117,9 +119,9 @@ def test_some_queries_without_text_take_nothing_from_the_others(tmp_path: Path, 
         "".join(lines + [line.partition(",query=")[0] + ",query=REDACTED\n" for line in lines[:99]])
     )
     for table, alone in zip(tuned(log, **ASKED).tables, tuned(redacted, **ASKED).tables, strict=True):
-        added = table.unlogged_texts.texts_queries
+        added = table.log.unlogged_texts.texts_queries
         assert 0 < added < 99
-        assert table.queries == alone.queries + added
-        assert table.unparsed == alone.unparsed + added
-        saved = [each.recommendation.saving.ratio * each.entries for each in (table, alone)]
+        assert table.log.queries == alone.log.queries + added
+        assert table.log.unparsed == alone.log.unparsed + added
+        saved = [each.recommendation.saving.ratio * each.log.entries for each in (table, alone)]
         assert saved[0] == pytest.approx(saved[1], rel=0.1)

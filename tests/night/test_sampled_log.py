@@ -79,12 +79,14 @@ def test_corrected_advice_is_that_of_the_whole_workload_and_uncorrected_is_not(b
         assert corrected.recommendation.saving.ratio == pytest.approx(
             whole.recommendation.saving.ratio, abs=0.05
         )
-        assert raw.queries == corrected.queries == sum("requestId" in line for line in lines)
-        assert corrected.unlogged_queries == pytest.approx(limited.said, rel=0.01)
+        assert raw.log.queries == corrected.log.queries == sum("requestId" in line for line in lines)
+        assert corrected.log.unlogged_queries == pytest.approx(limited.said, rel=0.01)
         # The last moment's are missing: the broker had no line to say them behind.
-        said = whole.queries - limited.dropped
-        assert corrected.queries + corrected.unlogged_queries == pytest.approx(said, rel=0.01)
-        assert corrected.entries + corrected.unlogged_entries == pytest.approx(whole.entries, rel=0.05)
+        said = whole.log.queries - limited.dropped
+        assert corrected.log.queries + corrected.log.unlogged_queries == pytest.approx(said, rel=0.01)
+        assert corrected.log.entries + corrected.log.unlogged_entries == pytest.approx(
+            whole.log.entries, rel=0.05
+        )
         assert corrected.recommendation.saving.low < corrected.recommendation.saving.high
         assert f"the broker dropped {limited.said:,} log lines" in warnings[0]
         assert no_warnings == ()

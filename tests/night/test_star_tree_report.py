@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.execution.local_engine import LocalEngine
@@ -25,7 +25,7 @@ QUERIES = (
 )
 
 
-def report(house: Any, table: str = "sales") -> StarTrees | None:
+def report(house: Any, table: str = "sales") -> StarTreeEvidence | None:
     night = house.night
     advice = night.store.snapshot("recommendations", night.date_text).parts()[table]
     workload = night.store.snapshot("workload", night.date_text)

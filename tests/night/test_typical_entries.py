@@ -7,7 +7,7 @@ import pytest
 from settings_with import settings_with
 from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.planned_votes import candidate_indexes
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.families import families_named
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
@@ -41,7 +41,7 @@ def test_the_advised_column_takes_the_entries_of_its_queries(
     shapes = [shape("a", 60), shape("b", queries_of_b)]
     settings = settings_with(max_indexes=1)
     candidates = candidate_indexes(TABLE, families_named(index_kind).asked, settings)
-    votes = estimation_votes(shapes, TABLE, candidates, (), AccessPaths())
+    votes = estimation_votes(shapes, TABLE, candidates, (), AccessRules())
     advice = index_choice.advised("t", shapes, votes, TABLE, settings, index_kind)
     assert [item.index.column for item in advice.recommendation.chosen] == ["a"]
     assert advice.typical is not None

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from starskip.advisor.families.access_paths import access_paths
+from starskip.advisor.families.access_rules import access_rules
 from starskip.sql.predicate import Leaf, Operator
 
 EQUALITIES = {"=", "<>", "in", "not in"}
 
 
 def answered(version: str, index_kind: str, column: str = "short") -> set[str]:
-    rules = access_paths(version, {"short"})
+    rules = access_rules(version, {"short"})
     return {item.value for item in Operator if rules.serves(index_kind, Leaf(item, column))}
 
 
@@ -42,13 +42,13 @@ def test_patterns_go_through_short_dictionaries_only() -> None:
 
 
 def test_range_indexes_are_exact_from_0_10_on() -> None:
-    assert access_paths("0.9.3").reads_ratio("range") == 0.1
-    assert access_paths("0.10.0").reads_ratio("range") == 0.0
-    assert access_paths("0.9.3").reads_ratio("inverted") == 0.0
+    assert access_rules("0.9.3").reads_ratio("range") == 0.1
+    assert access_rules("0.10.0").reads_ratio("range") == 0.0
+    assert access_rules("0.9.3").reads_ratio("inverted") == 0.0
 
 
 def test_no_index_answers_an_expression() -> None:
     leaf = Leaf(Operator.EXPRESSION, columns=("short",))
     assert not any(
-        access_paths("1.5.0", {"short"}).serves(kind, leaf) for kind in ("inverted", "range", "sorted")
+        access_rules("1.5.0", {"short"}).serves(kind, leaf) for kind in ("inverted", "range", "sorted")
     )

@@ -8,8 +8,8 @@ from starskip.advisor.families.star_tree.recommend.pinot_aggregation import pino
 from starskip.pinot.star_tree_filter import NotServed
 from starskip.pinot.star_tree_matching import (
     Aggregation,
-    ColumnFacts,
     PinotAggregation,
+    SegmentColumns,
     TreePart,
     tree_parts,
 )
@@ -108,22 +108,22 @@ def test_facts_of_a_segment_decide() -> None:
     rules = star_tree_rules("1.3")
     query = pinot_query("SELECT SUM(x) FROM t WHERE a > 1 OR b = 2").aggregation
 
-    def reason(facts: ColumnFacts, asked: PinotAggregation = query) -> str:
+    def reason(facts: SegmentColumns, asked: PinotAggregation = query) -> str:
         found = tree_parts(asked, rules, facts)
         return found.reason if isinstance(found, NotServed) else USED
 
     def known(leaf: Leaf) -> bool | None:
         return False if leaf.operator is Operator.RANGE else None
 
-    assert reason(ColumnFacts()) == "or_of_several_columns"
-    assert reason(ColumnFacts(verdict=known)) == USED
-    assert reason(ColumnFacts(verdict=known, raw=frozenset("b"))) == "raw_column"
-    assert reason(ColumnFacts(verdict=known, multi_value=frozenset("x"))) == "multi_value"
+    assert reason(SegmentColumns()) == "or_of_several_columns"
+    assert reason(SegmentColumns(truth=known)) == USED
+    assert reason(SegmentColumns(truth=known, raw=frozenset("b"))) == "raw_column"
+    assert reason(SegmentColumns(truth=known, multi_value=frozenset("x"))) == "multi_value"
 
 
 def test_indexes_count_rows_before_trees_do() -> None:
     count = pinot_query("SELECT COUNT(*) FROM t WHERE a = 1 AND b = 2").aggregation
-    facts = ColumnFacts(by_bitmap=lambda leaf: leaf.column in ("a", "b"))
+    facts = SegmentColumns(by_bitmap=lambda leaf: leaf.column in ("a", "b"))
 
     def reason(version: str, asked: PinotAggregation) -> str:
         found = tree_parts(asked, star_tree_rules(version), facts)

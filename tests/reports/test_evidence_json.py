@@ -22,7 +22,7 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     ProvedShape,
     RefusedStarTree,
     ShapeOfStarskipOnly,
-    StarTrees,
+    StarTreeEvidence,
 )
 from starskip.errors import SourceError
 from starskip.reports.advice_values import ChosenIndex, ConfigChange, Interval, KCurve, KeyChange, KPoint
@@ -70,7 +70,7 @@ LATENCY = st.builds(
     quantiles=tuples(Quantile, probability=FINITE, entries_scanned_in_filter=FINITE, latency_ms=FINITE),
 )
 STAR_TREES = st.builds(
-    StarTrees,
+    StarTreeEvidence,
     chosen=tuples(
         ChosenStarTree,
         dimensions=NAMES,

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
-from starskip.reports.advice_values import Index, Interval
+from starskip.reports.advice_values import Interval, NamedIndex
 from starskip.reports.history_chart import HEIGHT, NARROW, WIDE, HistoryPoint, history_chart
 
 RATIOS = st.floats(-0.5, 1.5)
@@ -19,7 +19,7 @@ def points(draw: st.DrawFn) -> list[HistoryPoint]:
 
 @st.composite
 def point(draw: st.DrawFn, run_date: date) -> HistoryPoint:
-    chosen = tuple(Index("inverted", (name,)) for name in draw(SETS))
+    chosen = tuple(NamedIndex("inverted", (name,)) for name in draw(SETS))
     low, saving, high = sorted(draw(st.tuples(RATIOS, RATIOS, RATIOS)))
     has_saving = draw(st.booleans())
     interval = Interval(low, high) if has_saving else None
@@ -43,7 +43,7 @@ def test_everything_is_drawn_inside_in_the_order_of_time(
 
 def test_a_higher_saving_stands_higher_and_a_new_set_is_marked() -> None:
     def night(day: int, saving: float, *columns: str) -> HistoryPoint:
-        chosen = tuple(Index("inverted", (column,)) for column in columns)
+        chosen = tuple(NamedIndex("inverted", (column,)) for column in columns)
         return HistoryPoint(date(2026, 11, day), saving, Interval(saving, saving), chosen, "/x")
 
     chart = history_chart([night(1, 0.5, "a"), night(2, 0.7, "a"), night(4, 0.6, "a", "b")])
@@ -57,7 +57,7 @@ def test_a_higher_saving_stands_higher_and_a_new_set_is_marked() -> None:
 
 
 def test_the_order_of_the_chosen_indexes_is_no_new_set() -> None:
-    a, b = Index("inverted", ("a",)), Index("inverted", ("b",))
+    a, b = NamedIndex("inverted", ("a",)), NamedIndex("inverted", ("b",))
     nights = [
         HistoryPoint(date(2026, 11, i), 0.1, Interval(0, 0.2), s, "/x") for i, s in ((1, (a, b)), (2, (b, a)))
     ]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from starskip.advisor.families.skipping.report.section import KINDS
-from starskip.reports.advice_values import ConfigChange, Index, ReasonedIndex
+from starskip.reports.advice_values import ConfigChange, NamedIndex, ReasonedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.headline import headline
 from starskip.reports.sentences import (
@@ -88,10 +88,10 @@ def test_words_of_a_kind_of_skipping_index() -> None:
 
 
 def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
-    add = tuple(Index("inverted", (f"c{i}",)) for i in range(8))
+    add = tuple(NamedIndex("inverted", (f"c{i}",)) for i in range(8))
     add += (
-        Index("sorted", ("day",)),
-        Index("vector_map", ("v",)),
+        NamedIndex("sorted", ("day",)),
+        NamedIndex("vector_map", ("v",)),
     )
     text = sentence(replace(evidence, change=ConfigChange({}, add)))
     assert text.startswith(
@@ -101,7 +101,7 @@ def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
 
 
 def test_only_a_drop(evidence: Evidence) -> None:
-    change = ConfigChange({}, drop=(Index("inverted", ("a",)), Index("inverted", ("b",))))
+    change = ConfigChange({}, drop=(NamedIndex("inverted", ("a",)), NamedIndex("inverted", ("b",))))
     assert sentence(replace(evidence, change=change)) == "Drop inverted indexes on a, b that no query needs."
 
 

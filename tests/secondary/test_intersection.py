@@ -84,7 +84,7 @@ def test_windows_come_before_later_pieces_are_read() -> None:
 @given(
     _PIECES, st.lists(st.lists(_ADDRESSES, min_size=1, max_size=8), max_size=5), st.sampled_from([0, 3, FILE])
 )
-def test_those_among_addresses_are_told_however_often_an_input_is_asked(
+def test_addresses_among_others_are_found_however_often_an_input_is_asked(
     parts: list[list[int]], asked: list[list[int]], wider: int
 ) -> None:
     together = pieces_together([pieces(parts[:2], wider), pieces([]), pieces(parts[2:], wider)])

@@ -24,7 +24,7 @@ from starskip.secondary.lifecycle import create_indexes, existing_indexes, refre
 from starskip.secondary.settings import SecondarySettings
 from starskip.secondary.surviving_files import Survivors, surviving_files
 from starskip.secondary.where_clause import where_expression
-from starskip.secondary.whole_files import WholeFiles
+from starskip.secondary.whole_files import WholeFileReads
 
 FILES, ROWS = 8, 20_000
 LARGE = 1 << 30
@@ -46,7 +46,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> TableMetadata:
     return existing_indexes(str(folder))
 
 
-def asked(table: TableMetadata, where: str, files: WholeFiles | None = None, **changes: Any) -> Survivors:
+def asked(table: TableMetadata, where: str, files: WholeFileReads | None = None, **changes: Any) -> Survivors:
     condition = where_expression(where, known_schema(table))
     how = None if files is None else lambda: files
     return surviving_files(table, [condition], SecondarySettings(**changes), files=how)
@@ -59,49 +59,49 @@ def only(*positions: int) -> Mask:
 
 
 def test_a_list_is_not_read_that_takes_longer_than_the_files(table: TableMetadata) -> None:
-    dear = asked(table, "user >= 0", WholeFiles(), file_mib_ms=0.01)
+    dear = asked(table, "user >= 0", WholeFileReads(), file_mib_ms=0.01)
     assert (dear.names, dear.entries_read) == ((), {})
     (reason,) = dear.why_not
     assert reason.startswith("btree:user is not used: its 160,000 entries take about ")
     assert reason.endswith(" ms (8 files)")
     assert dear.together() is None
     # The same list is worth it where opening a file takes more, and a short one is in any case.
-    assert asked(table, "user = 7", WholeFiles(open_bytes=LARGE)).names == ("btree:user",)
-    assert asked(table, "rare = 7", WholeFiles()).names == ("btree:rare",)
+    assert asked(table, "user = 7", WholeFileReads(open_bytes=LARGE)).names == ("btree:user",)
+    assert asked(table, "rare = 7", WholeFileReads()).names == ("btree:rare",)
 
 
 def test_what_others_leave_alone_is_no_gain(table: TableMetadata) -> None:
     where = "user BETWEEN 100 AND 140"
-    everything = asked(table, where, WholeFiles())
+    everything = asked(table, where, WholeFileReads())
     assert everything.names == ("btree:user",)
-    one_left = asked(table, where, WholeFiles(only(2), read_ratio=0.05))
+    one_left = asked(table, where, WholeFileReads(only(2), read_ratio=0.05))
     assert (one_left.names, one_left.entries_read) == ((), {})
     assert one_left.why_not[0].endswith(" ms (1 file)")
-    none_left = asked(table, where, WholeFiles(only()))
+    none_left = asked(table, where, WholeFileReads(only()))
     assert none_left.why_not == ("btree:user is not used: no file is left that it could leave alone",)
     assert none_left.entries_read == {}
 
 
 def test_the_list_that_leaves_least_is_read_first_and_the_long_one_is_left_out(table: TableMetadata) -> None:
-    found = asked(table, "user >= 40 AND rare = 7", WholeFiles())
+    found = asked(table, "user >= 40 AND rare = 7", WholeFileReads())
     assert found.names == ("btree:rare",)
     assert found.entries_read == {"btree:rare": 1}
     assert found.together().tolist() == only(3).tolist()
     assert found.why_not[0].endswith(" ms (1 file)")
     # Nothing is left at all: no other list is looked at.
-    none = asked(table, "user = 7 AND rare = 8", WholeFiles(open_bytes=LARGE))
+    none = asked(table, "user = 7 AND rare = 8", WholeFileReads(open_bytes=LARGE))
     assert none.entries_read == {}
     assert none.together().tolist() == only().tolist()
 
 
 def test_a_long_list_of_rows_in_all_files_is_found_out_by_a_sample(table: TableMetadata) -> None:
-    files = WholeFiles(open_bytes=1 << 18)
+    files = WholeFileReads(open_bytes=1 << 18)
     found = asked(table, "other >= 10", files, sampled_blocks=2)
     assert found.names == ()
     assert found.why_not[0].endswith("by a sample of them 8 of 8 files that are left hold survivors")
     assert 0 < found.entries_read["btree:other"] < FILES * ROWS / 5
     # Where the files take very much longer it is read without a sample.
-    assert asked(table, "other >= 10", WholeFiles(open_bytes=LARGE)).names == ("btree:other",)
+    assert asked(table, "other >= 10", WholeFileReads(open_bytes=LARGE)).names == ("btree:other",)
 
 
 def test_without_a_word_on_the_files_all_lists_are_read(table: TableMetadata) -> None:
@@ -126,7 +126,7 @@ def check(folder: Path, drawn: int, conditions: int) -> int:
                 condition = random_condition(draw)
                 ids = truth.ids(condition)
                 to_read = np.array([draw.random() < 0.7 for _ in names], np.bool_)
-                files = WholeFiles(
+                files = WholeFileReads(
                     draw.choice([None, to_read]), draw.choice([0, 1_000, LARGE]), draw.choice([1.0, 0.01])
                 )
                 costs = {

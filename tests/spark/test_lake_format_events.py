@@ -13,7 +13,7 @@ from starskip.advisor.workload.spark_events.event_logs import event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
 from starskip.advisor.workload.table_locations import TableLocations
-from starskip.lake.open_table import iceberg_columns
+from starskip.lake.open_lake_table import iceberg_columns
 from starskip.lake.spark_types import spark_struct
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]

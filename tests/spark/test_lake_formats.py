@@ -16,7 +16,7 @@ from skipping_tables import settings_of
 from starskip.cli.main import main
 from starskip.errors import SourceError
 from starskip.lake.file_columns import stored_names, with_names_of_today
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.secondary import open_table as indexed_table
 from starskip.secondary.lifecycle import create_indexes, delete_indexes, refresh_indexes
@@ -100,14 +100,14 @@ def test_iceberg_deletes_and_evolved_partitions(spark: SparkSession, warehouse: 
         f"TBLPROPERTIES ('format-version'='{version}', 'write.delete.mode'='merge-on-read')"
     )
     spark.sql(f"INSERT INTO {name} {ROWS}")
-    first = open_table(path)
+    first = open_lake_table(path)
     assert first.partition_columns == ("p",) and not first.has_deletes
     assert [each.transform for each in first.partition_fields] == ["identity", "bucket[2]", "truncate[1]"]
     require_bounds(first)
     assert any(math.isnan(each) for each in first.bounds["max.f"].to_pylist() if each is not None)  # type: ignore[index]
     create_indexes(path, ["btree:a"])
     spark.sql(f"DELETE FROM {name} WHERE a IN (4, 5)")
-    after = open_table(path)
+    after = open_lake_table(path)
     assert set(files_by_kind(after)) == {"none", "position" if version == 2 else "vector"}
     assert after.files.select(["path", "rows", "etag"]).equals(first.files.select(["path", "rows", "etag"]))
     assert set(after.identities()) != set(first.identities())
@@ -124,7 +124,7 @@ def test_iceberg_deletes_and_evolved_partitions(spark: SparkSession, warehouse: 
     spark.sql(f"ALTER TABLE {name} REPLACE PARTITION FIELD truncate(1, s) WITH days(t)")
     spark.sql(f"ALTER TABLE {name} DROP PARTITION FIELD p")
     spark.sql(f"INSERT INTO {name} {ROWS.replace('int(id), concat', '10000000000 + id, concat')}")
-    evolved = open_table(path)
+    evolved = open_lake_table(path)
     assert evolved.partition_columns == ()
     transforms = {each.name: (each.source, each.transform) for each in evolved.partition_fields}
     assert transforms["t_day"] == (("t",), "day") and transforms["a_bucket"] == (("aa",), "bucket[2]")
@@ -133,7 +133,7 @@ def test_iceberg_deletes_and_evolved_partitions(spark: SparkSession, warehouse: 
     assert {each is None for each in days} == {True, False}
 
     compact_files(spark, f"lake.v{version}")
-    compact = open_table(path)
+    compact = open_lake_table(path)
     assert not compact.has_deletes
     require_bounds(compact)
     assert "refresh with --full, or delete the index" in refused("secondary", "refresh", path)
@@ -171,7 +171,7 @@ def test_equality_deletes(spark: SparkSession, warehouse: Path) -> None:
     )
     table.newRowDelta().addDeletes(deletes).commit()
     spark.sql(f"INSERT INTO {name} VALUES (1, 'x')")
-    found = open_table(path)
+    found = open_lake_table(path)
     kinds = files_by_kind(found)
     (deleted,) = kinds["equality"]
     assert pq.ParquetFile(deleted).read()["a"].to_pylist() == [1, 2] and len(kinds["none"]) == 2
@@ -184,7 +184,7 @@ def test_equality_deletes(spark: SparkSession, warehouse: Path) -> None:
     spark.sql(
         "CALL ice.system.rewrite_data_files(table => 'lake.equal', options => map('rewrite-all','true'))"
     )
-    assert not open_table(path).has_deletes
+    assert not open_lake_table(path).has_deletes
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
@@ -196,7 +196,7 @@ def test_delta_with_vectors_and_column_mapping(spark: SparkSession, tmp_path: Pa
         f"('delta.enableDeletionVectors'='true', 'delta.columnMapping.mode'='{mode}')"
     )
     spark.sql(f"INSERT INTO {name} {ROWS}")
-    first = open_table(path)
+    first = open_lake_table(path)
     require_bounds(first)
     create_indexes(path, ["btree:a", "btree:s"])
     assert indexed_table(path).query("a = 7", ["a", "n"]).to_pylist() == [{"a": 7, "n": {"x": 7, "y": "q"}}]
@@ -207,7 +207,7 @@ def test_delta_with_vectors_and_column_mapping(spark: SparkSession, tmp_path: Pa
     spark.sql(
         f"INSERT INTO {name} SELECT 100, 's', timestamp'1960-01-01', named_struct('xx', 5, 'y', 'r'), 'o', 7"
     )
-    renamed = open_table(path)
+    renamed = open_lake_table(path)
     require_bounds(renamed)
     assert renamed.files.num_rows == 3 and not renamed.has_deletes
     # The index was made of the column that is b now: nobody may find rows by it.
@@ -220,7 +220,7 @@ def test_delta_with_vectors_and_column_mapping(spark: SparkSession, tmp_path: Pa
     assert indexed_table(path).query("a = 7", ["b"]).to_pylist() == [{"b": 100}]
 
     spark.sql(f"DELETE FROM {name} WHERE b = 4")
-    deleted = open_table(path)
+    deleted = open_lake_table(path)
     assert {kind: len(paths) for kind, paths in files_by_kind(deleted).items()} == {"none": 2, "vector": 1}
     assert deleted.delete_files["rows"].to_pylist() == [1]
     assert set(deleted.identities()) != set(renamed.identities())
@@ -232,11 +232,11 @@ def test_delta_with_vectors_and_column_mapping(spark: SparkSession, tmp_path: Pa
     older = indexed_table(path, version=renamed.version)
     assert older.query("b = 4", ["b"]).to_pylist() == [{"b": 4}]
     spark.sql(f"REORG TABLE {name} APPLY (PURGE)")
-    purged = open_table(path)
+    purged = open_lake_table(path)
     assert not purged.has_deletes
     require_bounds(purged)
     create_indexes(path, ["btree:b"])
     found = indexed_table(path).query("b < 6", ["b"]).to_pylist()
     assert sorted(row["b"] for row in found) == [0, 1, 2, 3, 5]
     with pytest.raises(SourceError, match="version 99 cannot be read; the newest is"):
-        open_table(path, version=99)
+        open_lake_table(path, version=99)

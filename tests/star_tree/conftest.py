@@ -132,7 +132,7 @@ def build(
     aside = store.staged_write(ARTEFACT, CURRENT)
     source = source_table(str(path), options.pop("casts", None))
     options = {"run_tasks": run_tasks, "observed_at_ns": time.time_ns(), **options}
-    part = build_trees(aside=aside, table="t", source=source, configs=configs, **options)
+    part = build_trees(staged=aside, table="t", source=source, configs=configs, **options)
     store.publish(ARTEFACT, CURRENT, {"t": part}, replace="all", **CREATED)
     return open_trees(store)
 

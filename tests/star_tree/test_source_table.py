@@ -354,6 +354,6 @@ def test_a_store_that_does_not_answer_is_no_table_that_is_gone(monkeypatch: pyte
     def silent(path: str, *_: Any, **__: Any) -> Any:
         raise SourceOutage(f"{path}: does not answer", source=path)
 
-    monkeypatch.setattr(source_files, "open_table", silent)
+    monkeypatch.setattr(source_files, "open_lake_table", silent)
     with pytest.raises(SourceOutage):
         source_files.source_changes("s3://bucket/table", ())

@@ -11,7 +11,7 @@ from starskip.advisor.run.gate_verdicts import flagged_tables
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import stage_named
 from starskip.night.quality import check_stage as check_stage_module
-from starskip.night.quality.check_stage import check_stage, gates_behind
+from starskip.night.quality.check_stage import check_stage, gates_after
 
 
 def import_great_expectations() -> None:
@@ -31,10 +31,10 @@ def failed_checks(night: Night, stage: str, table: str) -> list[str]:
 
 def remove_check(monkeypatch: pytest.MonkeyPatch, night: Night, stage: str, check: str) -> None:
     """Take one expectation out of the gate."""
-    gates = gates_behind(stage_named(stage), night)
+    gates = gates_after(stage_named(stage), night)
     kept = [[each for each in gate.expectations(night.settings) if each.check != check] for gate in gates]
     assert sum(map(len, kept)) == sum(len(gate.expectations(night.settings)) for gate in gates) - 1
     without = [
         replace(gate, expectations=lambda _, left=left: left) for gate, left in zip(gates, kept, strict=True)
     ]
-    monkeypatch.setattr(check_stage_module, "gates_behind", lambda *_: without)
+    monkeypatch.setattr(check_stage_module, "gates_after", lambda *_: without)

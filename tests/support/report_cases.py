@@ -20,7 +20,7 @@ from report_data import (
     star_trees,
 )
 from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.advisor.selection.table_advice import TypicalEntries
@@ -29,11 +29,11 @@ from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,
-    Index,
     Interval,
     KCurve,
     KeyChange,
     KPoint,
+    NamedIndex,
     ReasonedIndex,
     SortOrder,
 )
@@ -60,7 +60,7 @@ def lineitem() -> Evidence:
         summary=Summary(900, 3, 2, 37, TOTAL, 0.7233, Interval(0.688, 0.757), table_bytes=20_093_570),
         change=ConfigChange(
             keys={"invertedIndexColumns": KeyChange(current=(), proposed=COLUMNS)},
-            add=tuple(Index("inverted", (column,)) for column in COLUMNS),
+            add=tuple(NamedIndex("inverted", (column,)) for column in COLUMNS),
         ),
         chosen=(
             ChosenIndex("inverted", ("l_suppkey",), 0.4415, 0.4415, 655_676, 9),
@@ -146,9 +146,9 @@ def milliseconds() -> Evidence:
             },
             add=(
                 *evidence.change.add,
-                *(Index("star_tree", tree.dimensions) for tree in star_trees().chosen),
+                *(NamedIndex("star_tree", tree.dimensions) for tree in star_trees().chosen),
             ),
-            drop=(Index("inverted", ("l_comment",)),),
+            drop=(NamedIndex("inverted", ("l_comment",)),),
             star_trees=(TREE_IN_FORCE,),
             config={
                 "tableName": "lineitem_OFFLINE",
@@ -192,7 +192,7 @@ def nothing_to_recommend() -> Evidence:
     return replace(
         evidence,
         table="airlineStats",
-        star_trees=StarTrees(note="No star-tree would save enough to be worth its upkeep."),
+        star_trees=StarTreeEvidence(note="No star-tree would save enough to be worth its upkeep."),
         skipping=SkippingIndexes(note="No Spark query of the last 7 nights reads the table."),
         summary=replace(evidence.summary, predicted_saving_ratio=0.0, predicted_interval=Interval(0.0, 0.01)),
         change=ConfigChange(keys={}),
@@ -315,7 +315,7 @@ def long_names() -> Evidence:
         evidence,
         table="t" * 10_000,
         change=ConfigChange(
-            {"invertedIndexColumns": KeyChange((), names)}, tuple(Index("inverted", (n,)) for n in names)
+            {"invertedIndexColumns": KeyChange((), names)}, tuple(NamedIndex("inverted", (n,)) for n in names)
         ),
         chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
         refused=tuple(

@@ -23,7 +23,7 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     ProvedShape,
     RefusedStarTree,
     ShapeOfStarskipOnly,
-    StarTrees,
+    StarTreeEvidence,
 )
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Setting
@@ -137,7 +137,7 @@ REFUSALS = (
 )  # fmt: skip
 
 
-def star_trees() -> StarTrees:
+def star_trees() -> StarTreeEvidence:
     """One tree that is built and answers as a scan does, one that could not be built, one that was refused."""
     by_flags, by_date = SHAPES[12], SHAPES[5]
     percentile = SHAPES[1]
@@ -169,7 +169,7 @@ def star_trees() -> StarTrees:
         estimated_documents=199_870,
         estimated_bytes=3_990_000,
     )
-    return StarTrees(
+    return StarTreeEvidence(
         chosen=(tree, failed),
         refused=(
             RefusedStarTree(

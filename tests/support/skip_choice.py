@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.advisor.families.file_skips import FileSkips
-from starskip.advisor.families.measured import spared_by_any
+from starskip.advisor.families.measured import skipped_by_any
 from starskip.advisor.families.skipping.advice.publish_advice import (
     measured_skipping,
     publish_skipping_advice,
 )
-from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.advisor.families.skipping.choice.index_choice import IndexChoice, SkippingLimits
 from starskip.advisor.families.skipping.choice.judge_choice import SkippingTask
 from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
 from starskip.advisor.run.night import Night
@@ -27,10 +27,10 @@ SOLVING_S = 120.0
 def choose_indexes(
     patterns: SkipPatterns,
     sizes: Mapping[str, int | None],
-    limits: ChoiceLimits | None = None,
+    limits: SkippingLimits | None = None,
     kept: Collection[str] = (),
 ) -> IndexChoice:
-    task = SkippingTask(patterns, sizes, limits or ChoiceLimits(), kept, ROWS_A_BYTE)
+    task = SkippingTask(patterns, sizes, limits or SkippingLimits(), kept, ROWS_A_BYTE)
     found = chosen(task.offer())
     return task.judged(found.file_indexes, found.gap_ratio)
 
@@ -51,7 +51,7 @@ def advise_skipping_alone(engine: Engine, night: Night, tables: Sequence[str]) -
     """Publish the skipping advice of tables, as select_indexes does."""
     advice, warnings = {}, []
     for table in tables:
-        measured = measured_skipping(engine, night, table, night.store.snapshot, spared_by_any(()))
+        measured = measured_skipping(engine, night, table, night.store.snapshot, skipped_by_any(()))
         found = chosen(measured.skips) if measured.skips else ChosenAnswers()
         advice[table], problems = measured.advise(found.file_indexes, found.gap_ratio)
         warnings += problems

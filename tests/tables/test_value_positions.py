@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.tables.value_positions import ValuePositions, literal_value
+from starskip.tables.value_positions import ValuePositions, value_of_type
 
 INTS = ValuePositions(pa.array([-5, 0, 3, 7, 7_000_000_000], pa.int64()))
 TEXTS = ValuePositions(pa.array(["", "10", "9", "AIR", "it's", "rail"]))
@@ -124,7 +124,7 @@ def test_patterns_ask_texts_only() -> None:
     ],
 )
 def test_literals_of_each_type(kind: pa.DataType, literal: str, value: Any) -> None:
-    assert literal_value(literal, kind) == value
+    assert value_of_type(literal, kind) == value
 
 
 def test_timestamps_and_decimals_compare_by_value() -> None:

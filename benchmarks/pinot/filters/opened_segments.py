@@ -11,12 +11,12 @@ from pinot.filters.generated_table import GeneratedTable
 from pinot.filters.generated_windows import row_windows, sorted_columns
 from starskip.advisor.cost.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
 from starskip.advisor.cost.segment_estimates import SegmentState
-from starskip.advisor.families.access_paths import access_paths
+from starskip.advisor.families.access_rules import access_rules
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.tables.row_window import RowWindow
 
-RULES = access_paths("0.11.0")
+RULES = access_rules("0.11.0")
 
 
 @dataclass(frozen=True, slots=True)

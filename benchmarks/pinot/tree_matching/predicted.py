@@ -18,7 +18,7 @@ from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead
 from starskip.advisor.families.star_tree.recommend.tree_scan import tree_scan
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.star_tree_filter import Composite, NotServed
-from starskip.pinot.star_tree_matching import ColumnFacts, tree_parts
+from starskip.pinot.star_tree_matching import SegmentColumns, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules, star_tree_rules
 from starskip.sql.predicate import EQUALITIES, NEGATIONS, Bound, Leaf, Operator, leaves
 from starskip.sql.sandboxed_duckdb import locked_database
@@ -94,10 +94,10 @@ class TablePrediction:
         )
 
     def _of_segment(self, query: PinotQuery, number: int) -> Predicted:
-        facts = ColumnFacts(
+        facts = SegmentColumns(
             raw=self._raw,
             by_bitmap=lambda leaf: leaf.column in self._inverted and leaf.operator in EQUALITIES,
-            verdict=lambda leaf: self._verdict(query, leaf, number),
+            truth=lambda leaf: self._truth(query, leaf, number),
         )
         parts = tree_parts(query.aggregation, self._rules, facts)
         if isinstance(parts, NotServed):
@@ -114,7 +114,7 @@ class TablePrediction:
         scanned = reading.documents_scanned
         return Predicted("", scanned, reading.entries_in_filter, scanned * projected)
 
-    def _verdict(self, query: PinotQuery, leaf: Leaf, number: int) -> bool | None:
+    def _truth(self, query: PinotQuery, leaf: Leaf, number: int) -> bool | None:
         values = self._cuboids[number].values.get(leaf.column)
         expression = _expression(leaf, query.literals)
         if values is None or expression is None:

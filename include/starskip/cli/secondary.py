@@ -25,7 +25,7 @@ from starskip.cli.secondary_query import explain, metadata_root, of_version, que
 from starskip.errors import ConfigError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
-from starskip.lake.open_table import FORMATS
+from starskip.lake.open_lake_table import FORMATS
 from starskip.secondary.check_indexes import check_indexes
 from starskip.secondary.lifecycle import (
     create_indexes,

@@ -15,9 +15,9 @@ import click
 from starskip.cli.lake_table import of_metadata, of_path
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError
-from starskip.lake.open_table import FORMATS
+from starskip.lake.open_lake_table import FORMATS
 from starskip.secondary import open_table
-from starskip.secondary.indexed_table import Answer
+from starskip.secondary.indexed_table import QueryResult
 from starskip.secondary.json_rows import json_rows
 from starskip.secondary.lifecycle import existing_indexes
 
@@ -144,7 +144,7 @@ def _column_names(text: str) -> list[str]:
     return [name.strip() for name in found if name.strip()]
 
 
-def _echo_csv(answer: Answer, *, is_count: bool) -> None:
+def _echo_csv(answer: QueryResult, *, is_count: bool) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
     if is_count:
         writer.writerows([["count"], [answer.count]])

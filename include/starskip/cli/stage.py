@@ -12,7 +12,7 @@ from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
-from starskip.cli.user_modules import told_faults
+from starskip.cli.user_modules import located_faults
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.look_for_log import look_for_log
@@ -56,7 +56,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         look_for_log(night)
     for each in STAGE_NAMES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
-        with told_faults(night.family_modules, is_masked=True):
+        with located_faults(night.family_modules, is_masked=True):
             result = stage_named(each).load()(engine, night)
         for warning in result.warnings:
             click.echo(f"{each}: warning: {warning}", err=True)

@@ -17,7 +17,7 @@ from starskip.cli.star_tree_contents import describe, documents
 from starskip.cli.star_tree_output import named_order, require_own
 from starskip.cli.star_tree_store import counted, existing_store, former_order, of_table, tree_store
 from starskip.errors import ConfigError, MissingSource, StorageError, printable
-from starskip.lake.open_table import FORMATS
+from starskip.lake.open_lake_table import FORMATS
 from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
 from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig

@@ -21,7 +21,7 @@ from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
-from starskip.cli.user_modules import told_faults
+from starskip.cli.user_modules import located_faults
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.pinot.table_config import read_table_configs
@@ -161,7 +161,7 @@ def tune(
     in_force = configured_indexes(current, families.known)
     request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
     out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
-    with told_faults(modules):
+    with located_faults(modules):
         answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)

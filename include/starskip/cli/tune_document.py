@@ -30,8 +30,8 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
         **{key: value for family in listed for key, value in _columns_of(family, chosen).items()},
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
-        "queries": advice.queries,
-        "unparsed": advice.unparsed,
+        "queries": advice.log.queries,
+        "unparsed": advice.log.unparsed,
         "refused": [
             {
                 "columns": [item.index.column],
@@ -85,14 +85,14 @@ def _proof(advice: TableAdvice) -> dict[str, Any]:
     gap, bound = advice.gap_ratio, advice.bound_entries
     if gap is not None and gap <= LEAST_GAP_RATIO:
         return {}
-    return {"gap_ratio": gap, "bound": None if bound is None else bound / max(advice.voted_entries, 1.0)}
+    return {"gap_ratio": gap, "bound": None if bound is None else bound / max(advice.nights.entries, 1.0)}
 
 
 def _of_log(advice: TableAdvice) -> dict[str, Any]:
     """Return what the log did not hold; of a log that held everything there are no such keys."""
-    texts = advice.unlogged_texts
+    texts = advice.log.unlogged_texts
     is_redacted = texts.literals_queries or texts.texts_queries
     return {
         **({"redacted": texts.to_json()} if is_redacted else {}),
-        **({"leaf_queries": advice.leaves} if advice.leaves else {}),
+        **({"leaf_queries": advice.log.leaves} if advice.log.leaves else {}),
     }

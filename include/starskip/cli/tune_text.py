@@ -14,24 +14,20 @@ from starskip.reports.sentences import gap_words
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
     """Return the lines of one table; ``is_guess``: without a log."""
-    saving = advice.recommendation.saving
-    not_understood = advice.unparsed - advice.unlogged_texts.texts_queries
+    saving, log = advice.recommendation.saving, advice.log
+    not_understood = log.unparsed - log.unlogged_texts.texts_queries
     columns = [_named(item.index, families) for item in advice.recommendation.chosen]
     lines = [
         f"{printable(advice.table, 200)}: "
-        + (
-            "no log"
-            if is_guess
-            else f"{advice.queries:,} queries scanned {advice.entries:,} entries in filters"
-        )
+        + ("no log" if is_guess else f"{log.queries:,} queries scanned {log.entries:,} entries in filters")
         + (f" ({not_understood:,} not understood)" if not_understood else "")
     ]
-    if advice.unlogged_queries:
+    if log.unlogged_queries:
         lines.append(
-            f"  with those that the broker did not log, about {advice.queries + advice.unlogged_queries:,.0f}"
-            f" queries scanned {advice.entries + advice.unlogged_entries:,.0f} entries"
+            f"  with those that the broker did not log, about {log.queries + log.unlogged_queries:,.0f}"
+            f" queries scanned {log.entries + log.unlogged_entries:,.0f} entries"
         )
-    of_log = (*redaction_words(advice.unlogged_texts), leaf_words(advice.leaves))
+    of_log = (*redaction_words(log.unlogged_texts), leaf_words(log.leaves))
     lines.extend(f"  {words}" for words in of_log if words)
     if columns:
         paths = families.with_path
@@ -51,7 +47,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         )
     elif advice.refused and advice.refused[0].reason is Reason.NOT_ENOUGH_QUERIES:
         return "\n".join([*lines, f"  {printable(advice.refused[0].detail.partition(';')[0])}"])
-    elif not advice.unlogged_texts.is_everything and not advice.answers.answers:
+    elif not log.unlogged_texts.is_everything and not advice.answers.answers:
         lines.append("  nothing to recommend: no index saves enough")
     lines.extend(
         f"  refused {_named(item.index, families)}: {item.code} ({printable(item.detail)})"

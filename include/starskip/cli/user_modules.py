@@ -22,12 +22,12 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
     if names:
         sys.path.insert(0, str(Path.cwd()))
     load_modules(names)
-    with told_faults(names):
+    with located_faults(names):
         yield
 
 
 @contextmanager
-def told_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator[None]:
+def located_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator[None]:
     """Raise StarskipError, which names module and line, for what modules of ``names`` raise in here."""
     try:
         yield

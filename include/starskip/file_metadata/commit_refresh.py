@@ -43,7 +43,7 @@ class Commit:
 
 
 def commit_refresh(
-    aside: StagedWrite,
+    staged: StagedWrite,
     plan: RefreshPlan,
     collections: Sequence[Collection],
     commit: Commit,
@@ -65,8 +65,8 @@ def commit_refresh(
     mine = Segment(
         len(plan.fresh.files), plan.source.generation, groups.pop(FILES, ()), groups, keys=of_fresh
     )
-    _require_files(aside, [mine, *_patched_files(patches)])
-    store = store_of(aside.storage)
+    _require_files(staged, [mine, *_patched_files(patches)])
+    store = store_of(staged.storage)
     read = _Reader(store, {}, keyring or process_keys())
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
@@ -94,14 +94,14 @@ def commit_refresh(
         if len(own):
             removed[commit.name] = own
         removed = {name: rows for name, rows in removed.items() if name in stays or name == commit.name}
-        written = store.write(aside, [(REMOVED, removed_table(removed))] if removed else [])
+        written = store.write(staged, [(REMOVED, removed_table(removed))] if removed else [])
         added = replace(mine, removed=written.get(REMOVED, ()))
         if added.rows or added.removed:
             stays = {**stays, commit.name: added}
         active = {**newest.indexes, **dict.fromkeys(plan.creates, True)}
         return TableState(plan.source, active, stays, plan.keys).to_parts()
 
-    return metadata_chain(store.storage, aside.artefact).commit(
+    return metadata_chain(store.storage, staged.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 
@@ -206,12 +206,12 @@ def _patched_files(patches: Sequence[Collection]) -> list[Segment]:
     return [Segment(0, "", groups=groups) for collection in patches for groups in collection]
 
 
-def _require_files(aside: StagedWrite, segments: Sequence[Segment]) -> None:
+def _require_files(staged: StagedWrite, segments: Sequence[Segment]) -> None:
     # An executor on another machine may have written to its own disk.
     expected: dict[str, DataFile] = {
         file.name: file for segment in segments for file in segment.to_part().files
     }
-    stored = {found.name: found.size_bytes for found in aside.storage.objects_below(aside.folder)}
+    stored = {found.name: found.size_bytes for found in staged.storage.objects_below(staged.folder)}
     for name, file in expected.items():
         if stored.get(name) != file.size_bytes:
             raise StorageError(

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.file_metadata.collect_order import BOUNDS, CollectOrder
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import family_of
 from starskip.predicates.expression import Expression
 from starskip.skipping.clause import Clause, all_of
@@ -23,12 +23,12 @@ from starskip.skipping.index_types.column_index import ColumnIndex
 from starskip.skipping.index_types.min_max import MinMax, MinMaxClause
 from starskip.skipping.index_types.null_count import NullClause, NullCount
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.skipping.value_ranges import conjuncts
+from starskip.skipping.value_ranges import anded_comparisons
 
 ROWS = "rows"
 MAX_NUMBER = "max_number"
 """The end of the greatest value of a column of floating point that is not NaN."""
-_WITHOUT_NAN = frozenset({Operator.IN, Operator.BELOW, Operator.AT_MOST})
+_WITHOUT_NAN = frozenset({ComparisonOperator.IN, ComparisonOperator.BELOW, ComparisonOperator.AT_MOST})
 
 
 def bound_name(end: str, identity: str, kind: str) -> str:
@@ -112,14 +112,14 @@ def _of_numbers(node: Expression, index: ColumnIndex) -> Iterator[Comparison]:
     NaN is greatest, and the formats do not tell, or need not, whether a file has some: with ``x >= 1`` alone
     such a file may match, with ``x <= 2`` or ``x = 1`` beside it no NaN does.
     """
-    mine = [each for each in conjuncts(node) if index.is_of(each.column) and not each.negated]
+    mine = [each for each in anded_comparisons(node) if index.is_of(each.column) and not each.negated]
     limited = [each for each in mine if each.operator in _WITHOUT_NAN and not _has_nan(each.values)]
     if not limited:
         return
     for each in mine:
-        if each.operator is Operator.IN and each in limited:
-            yield replace(each, operator=Operator.AT_LEAST, values=pa.array([pc.min(each.values)]))
-        elif each.operator in (Operator.AT_LEAST, Operator.ABOVE):
+        if each.operator is ComparisonOperator.IN and each in limited:
+            yield replace(each, operator=ComparisonOperator.AT_LEAST, values=pa.array([pc.min(each.values)]))
+        elif each.operator in (ComparisonOperator.AT_LEAST, ComparisonOperator.ABOVE):
             yield each
 
 

@@ -45,23 +45,23 @@ _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 
 
 def write_rows(
-    aside: StagedWrite, group: str, rows: pa.Table, key: DataKey | None = None
+    staged: StagedWrite, group: str, rows: pa.Table, key: DataKey | None = None
 ) -> tuple[DataFile, ...]:
     """Write the rows of a group of columns, encrypted if there is a key; no file without rows."""
-    return replace(aside, schema=rows.schema).write(group, rows, encode=partial(_encoded, key))
+    return replace(staged, schema=rows.schema).write(group, rows, encode=partial(_encoded, key))
 
 
-def write_files(aside: StagedWrite, rows: pa.Table, key: DataKey | None = None) -> tuple[DataFile, ...]:
+def write_files(staged: StagedWrite, rows: pa.Table, key: DataKey | None = None) -> tuple[DataFile, ...]:
     """Write rows of ``FILES_SCHEMA``, and ROW_GROUPS if it is there, encrypted if there is a key.
 
     With lz4 and no dictionary they are read twice as fast, at twice the bytes.
     """
     if not rows.num_rows:
         return ()
-    name = aside.new_name("files", "files.parquet")
+    name = staged.new_name("files", "files.parquet")
     encryption = None if key is None else key.encryption(name)
     content = checked_parquet(rows, name, compression="lz4", use_dictionary=False, encryption=encryption)
-    written = aside.write_named(name, content.to_pybytes())
+    written = staged.write_named(name, content.to_pybytes())
     return (replace(written, rows=rows.num_rows),)
 
 

@@ -40,7 +40,7 @@ class MetadataStore(Protocol):
         """The manifests, and the names and sizes of all DataFiles."""
         ...
 
-    def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
+    def write(self, staged: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """Write the rows of groups, taken one by one; a group without rows has no DataFile."""
         ...
 

@@ -66,10 +66,10 @@ def optimize_metadata(
             keys = process_keys() if keyring is None else keyring
             metadata = existing_metadata(storage, artefact, parse, keys)
             for names in _with_same_indexes(metadata, _unlocked(metadata)):
-                aside = ArtefactStore(storage).staged_write(artefact, CURRENT)
+                staged = ArtefactStore(storage).staged_write(artefact, CURRENT)
                 named = replace(commit, name=next(names_of_segments))
                 some = metadata.of_segments(names)
-                manifest = _optimize(aside, some, named, write_groups or _each_written, keys)
+                manifest = _optimize(staged, some, named, write_groups or _each_written, keys)
                 version = manifest.version if manifest else version
             return version
         except PlanOvertaken:
@@ -110,7 +110,7 @@ def _with_same_indexes(metadata: TableMetadata, segments: Mapping[str, Segment])
 
 
 def _optimize(
-    aside: StagedWrite,
+    staged: StagedWrite,
     metadata: TableMetadata,
     commit: Commit,
     write_groups: WriteGroups,
@@ -136,8 +136,8 @@ def _optimize(
     made, wrapped = new_keys([FILES, *names], metadata.source.path, metadata.state.keys, keyring)
     if made:
         metadata.store = metadata.store.with_keys(metadata.unlocked.data_keys, made)
-    groups = {name: of for name, of in write_groups(aside, metadata, names, order).items() if of is not None}
-    written = metadata.store.write(aside, [(FILES, files.take(order))])
+    groups = {name: of for name, of in write_groups(staged, metadata, names, order).items() if of is not None}
+    written = metadata.store.write(staged, [(FILES, files.take(order))])
     keys = {group: key for group, key in wrapped.items() if group == FILES or group in groups}
     merged = Segment(metadata.files, metadata.source.generation, written[FILES], groups, keys=keys)
     places = _Places.of(metadata, order)
@@ -159,11 +159,11 @@ def _optimize(
         dead = {name: _dead(now[name], segment) for name, segment in others.items()}
         dead[commit.name] = places.dead_since(now)
         dead = {name: rows for name, rows in dead.items() if len(rows)}
-        written = metadata.store.write(aside, [(REMOVED, removed_table(dead))] if dead else [])
+        written = metadata.store.write(staged, [(REMOVED, removed_table(dead))] if dead else [])
         added = replace(merged, removed=written.get(REMOVED, ()))
         return replace(newest, segments={**others, commit.name: added}).to_parts()
 
-    return metadata_chain(metadata.storage, aside.artefact).commit(
+    return metadata_chain(metadata.storage, staged.artefact).commit(
         change, commit_id=commit.name, created_at=commit.created_at, created_by=commit.created_by
     )
 
@@ -200,9 +200,9 @@ class _Places:
 
 
 def _each_written(
-    aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
+    staged: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
 ) -> Mapping[str, Written]:
-    return metadata.store.write(aside, _merged(metadata, names, order))
+    return metadata.store.write(staged, _merged(metadata, names, order))
 
 
 def _merged(metadata: TableMetadata, names: Sequence[str], order: pa.Array) -> Iterator[tuple[str, pa.Table]]:

@@ -47,12 +47,12 @@ class ParquetStore:
         """See MetadataStore."""
         return replace(self, data_keys=data_keys, new_keys=dict(new_keys))
 
-    def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
+    def write(self, staged: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """See MetadataStore; one group is in memory at a time."""
         return {
-            group: write_files(aside, rows, self.new_keys.get(group))
+            group: write_files(staged, rows, self.new_keys.get(group))
             if group == FILES
-            else write_rows(aside, group, rows, self.new_keys.get(group))
+            else write_rows(staged, group, rows, self.new_keys.get(group))
             for group, rows in groups
         }
 

@@ -59,7 +59,7 @@ class TableReader(Protocol):
         """
         ...
 
-    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+    def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
         """Collect from files of the last listing.
 
         Raises PlanOvertaken if some are gone, and DamagedFiles for those that cannot be read, as many as are
@@ -223,7 +223,7 @@ def _attempt(
         changed = reader.changed_files(chosen)
         commit = Commit(uuid4().hex, clock.now(), created_by)
         version = commit_refresh(
-            found.aside,
+            found.staged,
             plan,
             found.collections,
             commit,
@@ -255,7 +255,7 @@ class _Collected:
     """``damaged``: by path, why files were left out of the plan."""
 
     plan: RefreshPlan
-    aside: StagedWrite
+    staged: StagedWrite
     collections: Sequence[Collection]
     damaged: Mapping[str, str]
 
@@ -276,11 +276,11 @@ def _collect_readable(
     passes = 0
     while True:
         plan = plan_of(listing.without(damaged))
-        aside = place.staged_write()
+        staged = place.staged_write()
         if plan.is_nothing and not is_first:
-            return _Collected(plan, aside, (), damaged)
+            return _Collected(plan, staged, (), damaged)
         try:
-            return _Collected(plan, aside, [reader.collect(order, aside) for order in plan.orders], damaged)
+            return _Collected(plan, staged, [reader.collect(order, staged) for order in plan.orders], damaged)
         except DamagedFiles as error:
             passes += 1
             damaged |= error.reasons

@@ -23,7 +23,7 @@ from starskip.skipping.skipping_index import SkippingIndex
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class ColumnMeans:
     """Means over the files of a column; None is unknown."""
 
     distinct_values: float | None = None
@@ -83,7 +83,7 @@ class SkippingEngine(Protocol):
         """Return the mean size of the table's files, 0 if it has none."""
         ...
 
-    def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnFacts]:
+    def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnMeans]:
         """Return facts of columns from ``files`` evenly spread files; unknown columns are left out."""
         ...
 

@@ -19,7 +19,7 @@ Groups = Mapping[str, pa.Table]
 
 
 def write_collected(
-    aside: StagedWrite,
+    staged: StagedWrite,
     row_counts: Sequence[int],
     found: Iterable[tuple[int, Groups]],
     *,
@@ -31,7 +31,7 @@ def write_collected(
     ``keys``: of the groups that are encrypted.
     """
     ends = list(accumulate(row_counts))
-    store = store_of(aside.storage)
+    store = store_of(staged.storage)
     store = store.with_keys({}, keys) if keys else store
     held: list[tuple[int, Groups]] = []
     held_bytes = 0
@@ -39,12 +39,12 @@ def write_collected(
         for position, piece in _cut(start, groups, ends):
             is_next = not held or _segment(ends, position) == _segment(ends, held[0][0])
             if not is_next or held_bytes >= BYTES_PER_FILE:
-                yield from _write(store, aside, ends, held)
+                yield from _write(store, staged, ends, held)
                 held, held_bytes = [], 0
             held.append((position, piece))
             held_bytes += sum(table.nbytes for table in piece.values())
     if held:
-        yield from _write(store, aside, ends, held)
+        yield from _write(store, staged, ends, held)
 
 
 def _segment(ends: Sequence[int], position: int) -> int:
@@ -61,11 +61,11 @@ def _cut(start: int, groups: Groups, ends: Sequence[int]) -> Iterator[tuple[int,
 
 
 def _write(
-    store: MetadataStore, aside: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
+    store: MetadataStore, staged: StagedWrite, ends: Sequence[int], held: Sequence[tuple[int, Groups]]
 ) -> Iterator[CommitMessage]:
     first = held[0][0]
     groups = ((group, pa.concat_tables([tables[group] for _, tables in held])) for group in held[0][1])
-    for group, written in store.write(aside, groups).items():
+    for group, written in store.write(staged, groups).items():
         position = first
         for file in written:
             yield CommitMessage(_segment(ends, first), group, position, file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.lake.open_table import format_at
+from starskip.lake.open_lake_table import format_at
 from starskip.lake.table_name import is_iceberg_name
 
 

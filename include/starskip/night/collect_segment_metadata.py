@@ -87,15 +87,15 @@ def _collected(
     known = _known_files(engine, night, former) if former else {}
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
     unchanged = {file.path for file in files} - {file.path for file in fresh}
-    aside = night.store.staged_write(_ARTEFACT, night.date_text)
+    staged = night.store.staged_write(_ARTEFACT, night.date_text)
     damaged_aside = night.store.staged_write(_DAMAGED, night.date_text)
-    read = engine.rows_of_items(fresh, partial(_write_facts, aside, damaged_aside), COMMIT_MESSAGES)
+    read = engine.rows_of_items(fresh, partial(_write_facts, staged, damaged_aside), COMMIT_MESSAGES)
     gathered = [read.gather("messages of segment", MAX_COMMIT_MESSAGES)]
     if unchanged and former:
         tables = sorted({file.table for file in files} & set(former.tables))
         rows = engine.rows_of_snapshot(former, tables)
         gathered.append(
-            _taken_over(rows, unchanged, aside).gather("messages of segment", MAX_COMMIT_MESSAGES)
+            _taken_over(rows, unchanged, staged).gather("messages of segment", MAX_COMMIT_MESSAGES)
         )
     messages = pa.concat_tables(gathered)
     # An empty part tells "none were found tonight" and replaces what an earlier run left behind.
@@ -168,11 +168,11 @@ def _distinct(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from distinct.to_batches()
 
 
-def _taken_over(rows: Rows, paths: set[str], aside: StagedWrite) -> Rows:
+def _taken_over(rows: Rows, paths: set[str], staged: StagedWrite) -> Rows:
     wanted = pa.array(sorted(paths), pa.string())
 
     def copy(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writer = TableWriter(aside)
+        writer = TableWriter(staged)
         for batch in batches:
             kept = batch.filter(pc.is_in(batch.column("source_file"), value_set=wanted))
             if kept.num_rows:
@@ -183,9 +183,9 @@ def _taken_over(rows: Rows, paths: set[str], aside: StagedWrite) -> Rows:
 
 
 def _write_facts(
-    aside: StagedWrite, damaged_aside: StagedWrite, files: Iterable[SegmentFile]
+    staged: StagedWrite, damaged_aside: StagedWrite, files: Iterable[SegmentFile]
 ) -> Iterator[pa.RecordBatch]:
-    facts_writer, damaged_writer = TableWriter(aside), TableWriter(damaged_aside)
+    facts_writer, damaged_writer = TableWriter(staged), TableWriter(damaged_aside)
     for facts, damaged in collect_facts(files):
         for batch in facts.to_batches():
             yield from facts_writer.add(batch)

@@ -73,8 +73,8 @@ def _fitted(engine: Engine, night: Night, tables: Sequence[str]) -> _Fitted:
     )
     spread = sketches.map(read_sketches, QUANTILES).gather("quantiles", 10 * max(len(tables), 1))
     reports = latency_reports(pooled, spread, tables, r2_threshold=night.settings.latency.r2_threshold)
-    aside = night.store.staged_write("latency_bins", night.date_text)
-    parts = {t: Part(aside.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
+    staged = night.store.staged_write("latency_bins", night.date_text)
+    parts = {t: Part(staged.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
     return _Fitted(parts, reports)
 
 

@@ -25,7 +25,7 @@ from starskip.advisor.workload.table_locations import TableLocations
 from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import format_at, iceberg_columns
+from starskip.lake.open_lake_table import format_at, iceberg_columns
 from starskip.lake.spark_types import spark_struct
 from starskip.night.night_logs import NO_TABLE, night_paths
 from starskip.pinot.logs.file_day import last_changed_day
@@ -68,9 +68,9 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     schemas, unknown = _schemas(tables)
     warnings = (*warnings, *unknown)
-    aside = night.store.staged_write(LAKE_QUERIES, night.date_text)
+    staged = night.store.staged_write(LAKE_QUERIES, night.date_text)
     start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
-    read = partial(_write_queries, (aside, rejected_aside), (locations, schemas), start, end)
+    read = partial(_write_queries, (staged, rejected_aside), (locations, schemas), start, end)
     messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
         "messages of event log", MAX_COMMIT_MESSAGES
     )
@@ -144,8 +144,8 @@ def _write_queries(
     reasons: Counter[str] = Counter()
     for log in logs:
         summary = LogSummary()
-        tonight = _Tonight(start_ms, end_ms, tally)
-        of_log = lake_queries(tonight.of(read_event_log(log, summary)), table_locations, schemas)
+        run_day = _RunDay(start_ms, end_ms, tally)
+        of_log = lake_queries(run_day.within(read_event_log(log, summary)), table_locations, schemas)
         tally["lake_queries"] += sum(of_log["queries"].to_pylist()) + sum(of_log["failed"].to_pylist())
         merged = merged_lake_queries((merged, of_log))
         for name in ("lines", "events", "other", "unfinished", "without_start"):
@@ -161,12 +161,12 @@ def _write_queries(
 
 
 @dataclass(frozen=True, slots=True)
-class _Tonight:
+class _RunDay:
     start_ms: int
     end_ms: int
     tally: Counter[str]
 
-    def of(self, executions: Iterable[SqlExecution]) -> Iterator[SqlExecution]:
+    def within(self, executions: Iterable[SqlExecution]) -> Iterator[SqlExecution]:
         for execution in executions:
             if self.start_ms <= execution.started_ms < self.end_ms:
                 self.tally["spark_queries"] += 1

@@ -148,8 +148,8 @@ def _merge_and_fold(
 
 def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:
     """Write rows where they are and return a part for each table."""
-    aside = night.store.staged_write(artefact, night.date_text)
-    messages = rows.map(partial(write_tables, aside), COMMIT_MESSAGES).gather(
+    staged = night.store.staged_write(artefact, night.date_text)
+    messages = rows.map(partial(write_tables, staged), COMMIT_MESSAGES).gather(
         f"messages of {artefact}", MAX_COMMIT_MESSAGES
     )
     written = parts_of(messages, artefact)

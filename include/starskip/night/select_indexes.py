@@ -19,7 +19,7 @@ from starskip.advisor.cost.read_overviews import read_overviews
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.index import Index
-from starskip.advisor.families.measured import Measured, spared_by_any
+from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -84,9 +84,9 @@ def _advised_tables(
     engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
 ) -> dict[str, _AdvisedTable]:
     overviews = read_overviews(engine, night, tables)
-    aside = night.store.staged_write("recommendations", night.date_text)
+    staged = night.store.staged_write("recommendations", night.date_text)
     configs = night.table_configs()
-    advised = partial(_advised, engine, night, snapshot_of, aside)
+    advised = partial(_advised, engine, night, snapshot_of, staged)
     return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
 
 
@@ -94,7 +94,7 @@ def _advised(
     engine: Engine,
     night: Night,
     snapshot_of: SnapshotSource,
-    aside: StagedWrite,
+    staged: StagedWrite,
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
@@ -105,8 +105,8 @@ def _advised(
     measured: dict[str, Measured] = {}
     for family in families.known:
         if family.measured is not None:
-            spared = spared_by_any(list(measured.values()))
-            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, spared)
+            skipped = skipped_by_any(list(measured.values()))
+            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, skipped)
     advice = advise_table(
         TableQuestion(
             table,
@@ -135,7 +135,7 @@ def _advised(
         **_properties(advice),
         "table_bytes": overview.stored_bytes if overview else None,
     }
-    part = Part(aside.write(table, _recommendation_rows(advice, sizes)), properties)
+    part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers
     told = {name: each.advise(answers.file_indexes, answers.gap_ratio) for name, each in measured.items()}
     warnings = [warning for _, of_family in told.values() for warning in of_family]
@@ -174,7 +174,7 @@ def _leaves(night: Night, table: str) -> int:
 
 
 def _properties(advice: TableAdvice) -> Mapping[str, Any]:
-    recommendation = advice.recommendation
+    recommendation, log = advice.recommendation, advice.log
     return {
         "saving": asdict(recommendation.saving),
         "stop": recommendation.stop.value,
@@ -184,16 +184,14 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         ],
         "typical_entries": asdict(advice.typical) if advice.typical else None,
         "sort_order": _order_properties(advice),
-        "in_force": sorted(map(str, advice.in_force)),
-        "sorted_columns": sorted(advice.sorted_columns),
-        "asked": sorted(map(str, advice.asked)),
+        "in_force": sorted(map(str, advice.nights.in_force)),
+        "sorted_columns": sorted(advice.nights.sorted_columns),
+        "asked": sorted(map(str, advice.nights.asked)),
         "drops_withheld": advice.drops_withheld,
-        **{
-            name: getattr(advice, name)
-            for name in ("queries", "failed", "unparsed", "shapes", "entries", "nights")
-        },
-        **{name: getattr(advice, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
-        "unlogged_texts": advice.unlogged_texts.to_json(),
+        **{name: getattr(log, name) for name in ("queries", "failed", "unparsed", "shapes", "entries")},
+        "nights": advice.nights.count,
+        **{name: getattr(log, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
+        "unlogged_texts": log.unlogged_texts.to_json(),
         "answers": [
             {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
             for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)

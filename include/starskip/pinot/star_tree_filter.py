@@ -24,7 +24,7 @@ from starskip.sql.predicate import (
     leaves,
 )
 
-Verdict = Callable[[Leaf], bool | None]
+LeafTruth = Callable[[Leaf], bool | None]
 """True or False where a segment's dictionary makes a leaf always so; None for any other."""
 
 _PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
@@ -52,33 +52,33 @@ class Composite:
     negated: tuple[bool, ...]
 
 
-def open_verdict(_: Leaf) -> bool | None:
+def open_truth(_: Leaf) -> bool | None:
     """Return None for every leaf: no segment is looked at."""
     return None
 
 
-def constant_value(node: Predicate, verdict: Verdict) -> bool | None:
+def constant_value(node: Predicate, truth: LeafTruth) -> bool | None:
     """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
     match node:
         case Constant(value):
             return value
         case Leaf():
-            return verdict(node)
+            return truth(node)
         case Not(child):
-            known = constant_value(child, verdict)
+            known = constant_value(child, truth)
             return None if known is None else not known
         case And(children) | Or(children):
             ends = isinstance(node, Or)
-            known_of = [constant_value(child, verdict) for child in children]
+            known_of = [constant_value(child, truth) for child in children]
             if ends in known_of:
                 return ends
             return None if None in known_of else not ends
         case Filtered(rows, child):
-            return constant_value(And((rows, child)), verdict)
+            return constant_value(And((rows, child)), truth)
 
 
 def composites(
-    predicate: Predicate, rules: StarTreeRules, verdict: Verdict = open_verdict
+    predicate: Predicate, rules: StarTreeRules, truth: LeafTruth = open_truth
 ) -> tuple[Composite, ...] | NotServed:
     """Return the ANDed composites of a filter, or the first reason that rules star-trees out.
 
@@ -95,7 +95,7 @@ def composites(
             if not node.value:
                 return NotServed("always_false", "its filter is FALSE")
             continue
-        part = _composite(node, rules, verdict)
+        part = _composite(node, rules, truth)
         if isinstance(part, NotServed):
             return part
         if part is not None:
@@ -111,7 +111,7 @@ def is_one_range(node: Predicate) -> bool:
     return len(ranges) == len(node.children) and len({each.column for each in ranges}) == 1
 
 
-def _composite(node: Predicate, rules: StarTreeRules, verdict: Verdict) -> Composite | NotServed | None:
+def _composite(node: Predicate, rules: StarTreeRules, truth: LeafTruth) -> Composite | NotServed | None:
     """Return the composite that ``node`` is, None for one that all rows meet."""
     if isinstance(node, Or) and not rules.or_of_one_dimension:
         return NotServed("or", "its filter has an OR, which star-trees take from Pinot 0.9 on")
@@ -123,7 +123,7 @@ def _composite(node: Predicate, rules: StarTreeRules, verdict: Verdict) -> Compo
         lack = next((lack for leaf in leaves(each) if (lack := _lack(leaf, rules)) is not None), None)
         if lack is not None:
             return lack
-        known = constant_value(each, verdict)
+        known = constant_value(each, truth)
         if known is not None and known != negated:
             return None
         if known is None:

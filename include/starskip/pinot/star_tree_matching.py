@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from starskip.errors import printable
 from starskip.pinot.star_tree_filter import (
     Composite,
+    LeafTruth,
     NotServed,
-    Verdict,
     composites,
     constant_value,
-    open_verdict,
+    open_truth,
 )
 from starskip.pinot.star_tree_rules import DEFAULT_PARAMETERS, FROM_DICTIONARY, StarTreeRules
 from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
@@ -55,7 +55,7 @@ class PinotAggregation:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnFacts:
+class SegmentColumns:
     """Column properties of one segment: those without a dictionary, and with several values a row.
 
     ``by_bitmap``: whether an index answers a leaf as a bitmap.
@@ -63,11 +63,11 @@ class ColumnFacts:
 
     raw: frozenset[str] = frozenset()
     multi_value: frozenset[str] = frozenset()
-    by_bitmap: Verdict = open_verdict
-    verdict: Verdict = open_verdict
+    by_bitmap: LeafTruth = open_truth
+    truth: LeafTruth = open_truth
 
 
-NO_FACTS = ColumnFacts()
+NO_FACTS = SegmentColumns()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class TreePart:
 
 
 def tree_parts(
-    query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts = NO_FACTS
+    query: PinotAggregation, rules: StarTreeRules, facts: SegmentColumns = NO_FACTS
 ) -> tuple[TreePart, ...] | NotServed:
     """Return the demands of the plans of ``query``, one for each FILTER, or why trees are not used."""
     if query.is_distinct:
@@ -122,7 +122,7 @@ def stored_pair(function: str, column: str, rules: StarTreeRules) -> Pair:
 
 
 def _part(
-    query: PinotAggregation, condition: Predicate | None, rules: StarTreeRules, facts: ColumnFacts
+    query: PinotAggregation, condition: Predicate | None, rules: StarTreeRules, facts: SegmentColumns
 ) -> TreePart | NotServed:
     pairs: dict[Pair, None] = {}
     for each in query.aggregations:
@@ -143,14 +143,14 @@ def _part(
                 "they must be the same",
             )
     combined = query.filter if condition is None else And((query.filter, condition))
-    found = composites(combined, rules, facts.verdict)
+    found = composites(combined, rules, facts.truth)
     if isinstance(found, NotServed):
         return found
     part = TreePart(tuple(pairs), found, query.group_by_columns, condition)
     return _columns_lack(part, facts) or part
 
 
-def _columns_lack(part: TreePart, facts: ColumnFacts) -> NotServed | None:
+def _columns_lack(part: TreePart, facts: SegmentColumns) -> NotServed | None:
     dimensions = (*part.predicate_columns, *part.group_by_columns)
     columns = (*dimensions, *(column for _, column in part.pairs if column != "*"))
     for name in columns:
@@ -162,10 +162,10 @@ def _columns_lack(part: TreePart, facts: ColumnFacts) -> NotServed | None:
     return None
 
 
-def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFacts) -> NotServed | None:
+def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: SegmentColumns) -> NotServed | None:
     """Return the reason if dictionaries, metadata or bitmaps answer before any tree is considered."""
     functions = [each.function for each in query.aggregations]
-    matches_all = constant_value(query.filter, facts.verdict) is True
+    matches_all = constant_value(query.filter, facts.truth) is True
     if (
         rules.counts_from_bitmaps
         and functions == ["COUNT"]
@@ -182,9 +182,9 @@ def _without_scan(query: PinotAggregation, rules: StarTreeRules, facts: ColumnFa
     return NotServed("from_dictionary", "dictionaries and metadata answer it without reading any row")
 
 
-def _is_bitmap(node: Predicate, facts: ColumnFacts) -> bool:
+def _is_bitmap(node: Predicate, facts: SegmentColumns) -> bool:
     """Return whether indexes answer all of ``node`` as bitmaps (canOptimizeCount)."""
-    if constant_value(node, facts.verdict) is not None:
+    if constant_value(node, facts.truth) is not None:
         return True
     match node:
         case Leaf():

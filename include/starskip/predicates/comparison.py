@@ -15,7 +15,7 @@ from starskip.predicates.data_types import is_collated
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 
 
-class Operator(Enum):
+class ComparisonOperator(Enum):
     """The operators of comparisons; IN with one value is equality."""
 
     IN = "in"
@@ -40,7 +40,7 @@ class Comparison:
     """
 
     column: Column
-    operator: Operator
+    operator: ComparisonOperator
     values: pa.Array
     negated: bool = False
     escape: str = "\\"
@@ -52,32 +52,32 @@ class Comparison:
 
 
 _ORDERED = {
-    "LessThan": Operator.BELOW,
-    "LessThanOrEqual": Operator.AT_MOST,
-    "GreaterThanOrEqual": Operator.AT_LEAST,
-    "GreaterThan": Operator.ABOVE,
+    "LessThan": ComparisonOperator.BELOW,
+    "LessThanOrEqual": ComparisonOperator.AT_MOST,
+    "GreaterThanOrEqual": ComparisonOperator.AT_LEAST,
+    "GreaterThan": ComparisonOperator.ABOVE,
 }
 _MIRRORED = {
-    Operator.BELOW: Operator.ABOVE,
-    Operator.AT_MOST: Operator.AT_LEAST,
-    Operator.AT_LEAST: Operator.AT_MOST,
-    Operator.ABOVE: Operator.BELOW,
+    ComparisonOperator.BELOW: ComparisonOperator.ABOVE,
+    ComparisonOperator.AT_MOST: ComparisonOperator.AT_LEAST,
+    ComparisonOperator.AT_LEAST: ComparisonOperator.AT_MOST,
+    ComparisonOperator.ABOVE: ComparisonOperator.BELOW,
 }
 _OPPOSITE = {
-    Operator.BELOW: Operator.AT_LEAST,
-    Operator.AT_MOST: Operator.ABOVE,
-    Operator.AT_LEAST: Operator.BELOW,
-    Operator.ABOVE: Operator.AT_MOST,
-    Operator.IS_NULL: Operator.IS_NOT_NULL,
-    Operator.IS_NOT_NULL: Operator.IS_NULL,
+    ComparisonOperator.BELOW: ComparisonOperator.AT_LEAST,
+    ComparisonOperator.AT_MOST: ComparisonOperator.ABOVE,
+    ComparisonOperator.AT_LEAST: ComparisonOperator.BELOW,
+    ComparisonOperator.ABOVE: ComparisonOperator.AT_MOST,
+    ComparisonOperator.IS_NULL: ComparisonOperator.IS_NOT_NULL,
+    ComparisonOperator.IS_NOT_NULL: ComparisonOperator.IS_NULL,
 }
 _OF_TEXTS = {
-    "StartsWith": Operator.STARTS_WITH,
-    "EndsWith": Operator.ENDS_WITH,
-    "Contains": Operator.CONTAINS,
-    "Like": Operator.LIKE,
+    "StartsWith": ComparisonOperator.STARTS_WITH,
+    "EndsWith": ComparisonOperator.ENDS_WITH,
+    "Contains": ComparisonOperator.CONTAINS,
+    "Like": ComparisonOperator.LIKE,
 }
-_NULL_TESTS = {"IsNull": Operator.IS_NULL, "IsNotNull": Operator.IS_NOT_NULL}
+_NULL_TESTS = {"IsNull": ComparisonOperator.IS_NULL, "IsNotNull": ComparisonOperator.IS_NOT_NULL}
 
 
 def compared(node: Expression) -> tuple[Expression, ...]:
@@ -97,7 +97,7 @@ def comparison_of(node: Expression) -> Comparison | None:
     if found.operator in _OPPOSITE:
         return Comparison(found.column, _OPPOSITE[found.operator], found.values)
     if isinstance(node.left, Column):
-        return Comparison(found.column, Operator.IN, pa.array([False]))
+        return Comparison(found.column, ComparisonOperator.IN, pa.array([False]))
     if isinstance(node.left, Call) and node.left.name == "In" and not _negatable(node.left.right):
         return None
     return Comparison(found.column, found.operator, found.values, negated=True, escape=found.escape)
@@ -105,7 +105,9 @@ def comparison_of(node: Expression) -> Comparison | None:
 
 def _plain(node: Expression) -> Comparison | None:
     if isinstance(node, Column):
-        return Comparison(node, Operator.IN, pa.array([True])) if node.data_type == "boolean" else None
+        return (
+            Comparison(node, ComparisonOperator.IN, pa.array([True])) if node.data_type == "boolean" else None
+        )
     if not isinstance(node, Call) or not node.arguments:
         return None
     if node.name in _NULL_TESTS and isinstance(node.left, Column):
@@ -116,7 +118,7 @@ def _plain(node: Expression) -> Comparison | None:
 def _equality(node: Call) -> Comparison | None:
     if node.name not in ("EqualTo", "EqualNullSafe"):
         return None
-    return _sides(node, Operator.IN, Operator.IN)
+    return _sides(node, ComparisonOperator.IN, ComparisonOperator.IN)
 
 
 def _order(node: Call) -> Comparison | None:
@@ -126,7 +128,7 @@ def _order(node: Call) -> Comparison | None:
 
 def _membership(node: Call) -> Comparison | None:
     if node.name == "In" and isinstance(node.left, Column) and isinstance(node.right, LiteralSet):
-        return _made(node.left, Operator.IN, node.right.values.drop_null())
+        return _made(node.left, ComparisonOperator.IN, node.right.values.drop_null())
     return None
 
 
@@ -148,7 +150,7 @@ def _text(node: Call) -> Comparison | None:
 _READERS: tuple[Callable[[Call], Comparison | None], ...] = (_equality, _order, _membership, _text)
 
 
-def _sides(node: Call, operator: Operator, mirrored: Operator) -> Comparison | None:
+def _sides(node: Call, operator: ComparisonOperator, mirrored: ComparisonOperator) -> Comparison | None:
     column, literal = node.left, node.right
     if isinstance(column, Literal):
         column, literal, operator = literal, column, mirrored
@@ -157,7 +159,9 @@ def _sides(node: Call, operator: Operator, mirrored: Operator) -> Comparison | N
     return _made(column, operator, pa.array([literal.value]))
 
 
-def _made(column: Column, operator: Operator, values: pa.Array, escape: str = "\\") -> Comparison | None:
+def _made(
+    column: Column, operator: ComparisonOperator, values: pa.Array, escape: str = "\\"
+) -> Comparison | None:
     if is_collated(column.data_type):
         return None
     return Comparison(column, operator, values, escape=escape)

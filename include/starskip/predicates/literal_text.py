@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
 
-def literal_value(text: str, data_type: str) -> pa.Scalar | None:
+def catalyst_value(text: str, data_type: str) -> pa.Scalar | None:
     """Return the value of Catalyst's text of a literal.
 
     Timestamps are in the session's time zone, which a log may not contain: UTC is assumed.

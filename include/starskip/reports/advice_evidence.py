@@ -8,10 +8,9 @@ from typing import Any
 from starskip.advisor.families.families import BUILT_IN
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_edit import family_edit
-from starskip.advisor.families.index import Index as Candidate
-from starskip.advisor.families.index import parse_index
+from starskip.advisor.families.index import Index, parse_index
 from starskip.advisor.families.star_tree.family import STAR_TREE
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.star_tree_entry import (
     STAR_TREES_KEY,
     star_tree_entry,
@@ -25,11 +24,11 @@ from starskip.reports.advice_values import (
     ChosenAnswer,
     ChosenIndex,
     ConfigChange,
-    Index,
     Interval,
     KCurve,
     KeyChange,
     KPoint,
+    NamedIndex,
     ReasonedIndex,
     SortOrder,
 )
@@ -41,7 +40,7 @@ def config_change(
     rows: Sequence[Mapping[str, Any]],
     configured: Mapping[str, Sequence[str]] | None,
     properties: Mapping[str, Any],
-    trees: StarTrees | None = None,
+    trees: StarTreeEvidence | None = None,
     given: GivenConfig | None = None,
     families: Sequence[Family] = BUILT_IN,
     answers: Sequence[ChosenAnswer] = (),
@@ -90,17 +89,17 @@ def config_change(
     return ConfigChange(
         keys=keys,
         add=(
-            *(Index(row["kind"], (row["column"],)) for row in chosen),
-            *(Index(STAR_TREE.name, tree.dimensions) for tree in new_trees),
+            *(NamedIndex(row["kind"], (row["column"],)) for row in chosen),
+            *(NamedIndex(STAR_TREE.name, tree.dimensions) for tree in new_trees),
         ),
-        drop=tuple(Index(row["kind"], (row["column"],)) for row in drops),
+        drop=tuple(NamedIndex(row["kind"], (row["column"],)) for row in drops),
         star_trees=held,
         config=config,
         hidden_keys=hidden,
     )
 
 
-def _columns(indexes: Sequence[Candidate], family: Family) -> tuple[str, ...]:
+def _columns(indexes: Sequence[Index], family: Family) -> tuple[str, ...]:
     return tuple(item.column for item in indexes if item.family == family.name)
 
 
@@ -120,7 +119,7 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
     )
 
 
-def column_label(structure: Candidate) -> str:
+def column_label(structure: Index) -> str:
     """Return the column; the kind stands behind it where it is not the usual one."""
     return (
         structure.column

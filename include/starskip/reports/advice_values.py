@@ -26,7 +26,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class NamedIndex:
     """An index by the name of its kind and its columns, in their order."""
 
     kind: str
@@ -78,8 +78,8 @@ class ConfigChange:
     """
 
     keys: Mapping[str, KeyChange]
-    add: tuple[Index, ...] = ()
-    drop: tuple[Index, ...] = ()
+    add: tuple[NamedIndex, ...] = ()
+    drop: tuple[NamedIndex, ...] = ()
     star_trees: tuple[Any, ...] = ()
     config: Any = None
     hidden_keys: tuple[str, ...] = ()

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.reports.advice_values import (
     ChosenAnswer,
@@ -93,7 +93,7 @@ class Evidence:
     sort_order: SortOrder | None = None
     nights: int = 1
     drops_withheld: str = ""
-    star_trees: StarTrees | None = None
+    star_trees: StarTreeEvidence | None = None
     skipping: SkippingIndexes | None = None
     sections: Mapping[str, Any] = field(default_factory=dict)
     lake_only: bool = False

@@ -60,16 +60,16 @@ def _folder_names(tables: Collection[str]) -> dict[str, str]:
 
 
 def _write(path: Path, content: bytes, access: FileAccess | None) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    staged = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(content)
+        staged.write_bytes(content)
         if access is not None:
             # Of the folders those of the table and of the night; the one above them is the reader's own.
             for each in (path.parent.parent, path.parent):
                 each.chmod(access.folder_mode)
-            aside.chmod(access.file_mode)
-        aside.replace(path)
+            staged.chmod(access.file_mode)
+        staged.replace(path)
     except OSError as error:
         if is_full_disk(error):
             raise full_disk(error, path.parent) from error

@@ -8,7 +8,7 @@ from starskip.advisor.families.families import named
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.errors import printable
 from starskip.number_text import milliseconds, percent_range, share
-from starskip.reports.advice_values import Index
+from starskip.reports.advice_values import NamedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import families_of_the_lake, family_sections
 from starskip.reports.log_words import NO_TEXT_AT_ALL
@@ -127,7 +127,7 @@ def _why_nothing(evidence: Evidence) -> str:
     return "no index would save enough to be worth its upkeep"
 
 
-def _structures(article: str, structures: tuple[Index, ...]) -> Iterable[Piece]:
+def _structures(article: str, structures: tuple[NamedIndex, ...]) -> Iterable[Piece]:
     """Yield structures by kind, each with its columns; ``article`` replaces the noun's own."""
     for position, kind in enumerate(dict.fromkeys(structure.kind for structure in structures)):
         columns = [", ".join(each.columns) for each in structures if each.kind == kind]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from starskip.number_text import percent, percent_range
-from starskip.reports.advice_values import Index, Interval
+from starskip.reports.advice_values import Interval, NamedIndex
 
 WIDE, NARROW, HEIGHT = 880, 330, 220
 """Width and height of the drawing, in its own units; text is as large in the narrow one."""
@@ -24,7 +24,7 @@ class HistoryPoint:
     run_date: date
     saving_ratio: float | None
     interval: Interval | None
-    chosen: tuple[Index, ...]
+    chosen: tuple[NamedIndex, ...]
     href: str
 
 

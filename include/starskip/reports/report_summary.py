@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 
 from starskip.advisor.families.headline_pieces import Piece
-from starskip.reports.advice_values import Index, Interval
+from starskip.reports.advice_values import Interval, NamedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import beside_indexes, headline
@@ -30,7 +30,7 @@ class ReportSummary:
     saving_ratio: float | None
     interval: Interval | None
     saving_ms: float | None
-    chosen: tuple[Index, ...]
+    chosen: tuple[NamedIndex, ...]
     beside: str = ""
 
 
@@ -51,11 +51,11 @@ def report_summary(evidence: Evidence) -> ReportSummary:
     )
 
 
-def _chosen(evidence: Evidence) -> tuple[Index, ...]:
+def _chosen(evidence: Evidence) -> tuple[NamedIndex, ...]:
     return (
-        *(Index(each.kind, each.columns) for each in evidence.chosen),
+        *(NamedIndex(each.kind, each.columns) for each in evidence.chosen),
         *(
-            Index(kind, columns)
+            NamedIndex(kind, columns)
             for section, values in family_sections(evidence)
             for kind, columns in section.chosen(values)
         ),

@@ -9,9 +9,9 @@ import numpy as np
 
 from starskip.advisor.families.families import configured_indexes, families_of_night
 from starskip.advisor.families.family_section import SectionSource
-from starskip.advisor.families.index import Index as Candidate
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.latency.latency_model import NoFit
 from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
 from starskip.advisor.run.night import Night
@@ -47,7 +47,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
     properties = advice.properties
     rows = night_snapshot(night, "recommendations").read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
-    built = frozenset(Candidate(row["kind"], row["column"]) for row in chosen)
+    built = frozenset(Index(row["kind"], row["column"]) for row in chosen)
     latency = latency_evidence(night, table)
     saved_entries = properties["saving"]["ratio"] * (
         properties["entries"] + properties.get("unlogged_entries", 0.0)
@@ -56,7 +56,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
     workload = list(workload_shapes(night_snapshot(night, "workload").read_table([table])))
     families = families_of_night(night).known
     sections = collected_sections(SectionSource(night, table, advice, workload), families)
-    trees: StarTrees | None = sections["star_trees"]
+    trees: StarTreeEvidence | None = sections["star_trees"]
     configs = night.table_configs()
     return Evidence(
         table=table,

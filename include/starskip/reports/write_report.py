@@ -24,8 +24,8 @@ from starskip.storage.staged_write import StagedWrite
 def write_report(engine: Engine, night: Night) -> StageResult:
     """Publish ``reports`` of the night's tables: report.json, report.md and report.html each."""
     tables = usable_tables(night, "recommendations", "write_report")
-    aside = night.store.staged_write("reports", night.date_text)
-    found = table_by_table(tables, partial(_written, engine, night, aside))
+    staged = night.store.staged_write("reports", night.date_text)
+    found = table_by_table(tables, partial(_written, engine, night, staged))
     parts = {table: part for each in found.results for table, part in each.items()}
     # A table that a gate has stopped keeps the report of an earlier run of this night.
     former = night.store.snapshot("reports", night.date_text)
@@ -43,15 +43,15 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
 
 
-def _written(engine: Engine, night: Night, aside: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
-    rows = engine.rows_of_items(tables, partial(_write, night, aside), COMMIT_MESSAGES)
+def _written(engine: Engine, night: Night, staged: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
+    rows = engine.rows_of_items(tables, partial(_write, night, staged), COMMIT_MESSAGES)
     return parts_of(rows.gather("reports", MAX_COMMIT_MESSAGES), "reports")
 
 
-def _write(night: Night, aside: StagedWrite, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:
+def _write(night: Night, staged: StagedWrite, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:
     # Workers of Spark are processes of their own: reports name the columns of users' index types, too.
     load_modules(night.skipping_modules)
     for table in tables:
         files = report_files(table_evidence(night, table))
-        written = [aside.write_file(table, name, content) for name, content in files.items()]
+        written = [staged.write_file(table, name, content) for name, content in files.items()]
         yield commit_messages("reports", table, written)

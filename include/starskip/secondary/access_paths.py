@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from starskip.predicates.comparison import Operator, comparison_of
+from starskip.predicates.comparison import ComparisonOperator, comparison_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, nodes
 from starskip.predicates.like_pattern import like_parts
 from starskip.secondary.grams import gram_key, grams_of, length_partition, shared_grams
@@ -310,10 +310,14 @@ def _gram_path(index: SecondaryIndex, conjunct: Expression) -> GramPath | None:
     comparison = comparison_of(conjunct)
     if comparison is None or comparison.negated or comparison.column.path != index.paths[0]:
         return None
-    if comparison.operator is Operator.LIKE:
+    if comparison.operator is ComparisonOperator.LIKE:
         parts = like_parts(comparison.text, comparison.escape) or ()
         texts = [part for part in parts if isinstance(part, str)]
-    elif comparison.operator in (Operator.CONTAINS, Operator.STARTS_WITH, Operator.ENDS_WITH):
+    elif comparison.operator in (
+        ComparisonOperator.CONTAINS,
+        ComparisonOperator.STARTS_WITH,
+        ComparisonOperator.ENDS_WITH,
+    ):
         texts = [comparison.text]
     else:
         return None

@@ -35,8 +35,8 @@ from starskip.secondary.run_reader import RunReader
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.secondary.table_files import listed_table
 from starskip.secondary.table_schema import TableSchema
-from starskip.secondary.table_state import table_state
 from starskip.secondary.table_to_index import FORMAT
+from starskip.secondary.table_view import table_view
 
 WINDOW_ROWS = 1 << 12
 """Neighbouring rows of a file whose entries have one sum."""
@@ -62,7 +62,7 @@ def check_indexes(
     metadata = existing_indexes(path, root)
     if metadata.why_outdated is not None:
         raise StorageError(metadata.why_outdated, location=metadata.storage.place)
-    state = table_state(metadata, listed_table(path, metadata.source.options.get(FORMAT)))
+    state = table_view(metadata, listed_table(path, metadata.source.options.get(FORMAT)))
     indexes = [each for each in state.indexes if each.kind_of_index is not Kind.PRIMARY]
     counts = dict.fromkeys((index.specification for index in indexes), 0)
     for segment in state.segments:

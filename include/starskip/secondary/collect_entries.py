@@ -58,13 +58,13 @@ class _Runs:
             self.held.append(run)
             self.held_bytes += run.nbytes
 
-    def write(self, aside: StagedWrite) -> None:
+    def write(self, staged: StagedWrite) -> None:
         if not self.held:
             return
         if self.index.kind_of_index is Kind.PRIMARY:
-            self.written.extend(write_rows(aside, self.index.specification, pa.concat_tables(self.held)))
+            self.written.extend(write_rows(staged, self.index.specification, pa.concat_tables(self.held)))
         else:
-            self.written.extend(write_run(aside, self.index, merge_runs(self.index, self.held)))
+            self.written.extend(write_run(staged, self.index, merge_runs(self.index, self.held)))
         self.held, self.held_bytes = [], 0
 
 
@@ -72,7 +72,7 @@ def collect_entries(
     files: Iterable[FileToIndex],
     indexes: Sequence[SecondaryIndex],
     schema: TableSchema,
-    aside: StagedWrite,
+    staged: StagedWrite,
     *,
     stop_share: float,
 ) -> TaskFiles:
@@ -99,8 +99,8 @@ def collect_entries(
                 else:
                     of.add(build_run(of.index, columns, addresses, stop_share=stop_share))
             if sum(of.held_bytes for of in runs) >= RUN_BYTES:
-                max(runs, key=lambda of: of.held_bytes).write(aside)
+                max(runs, key=lambda of: of.held_bytes).write(staged)
         row_groups[each.position] = each.file.units()
     for of in runs:
-        of.write(aside)
+        of.write(staged)
     return TaskFiles({of.index.specification: tuple(of.written) for of in runs}, rows, row_groups)

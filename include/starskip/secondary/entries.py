@@ -61,7 +61,7 @@ def rising_bitmap(addresses: Addresses) -> BitMap64:
     return BitMap64(array("Q", np.asarray(addresses, np.uint64).tobytes()))
 
 
-def those_among(addresses: Addresses, among: BitMap64 | None) -> Addresses:
+def addresses_among(addresses: Addresses, among: BitMap64 | None) -> Addresses:
     """Return addresses without such as are not ``among`` others, where telling them costs little."""
     if among is None or not len(addresses) or len(among) > _MOST_TOLD * len(addresses):
         return addresses

@@ -27,8 +27,8 @@ from starskip.secondary.table_schema import TableSchema
 
 
 @dataclass
-class Pace:
-    """Pace of a fetch that ends with ``rows``: a row group first, then twice as many at each read."""
+class GrowingReads:
+    """Reads of a fetch that ends with ``rows``: a row group first, then twice as many at each read."""
 
     rows: int
     row_groups: int = 1
@@ -68,7 +68,7 @@ def fetch_rows(
     positions: npt.NDArray[np.int64] | None,
     wanted: Wanted,
     counts: FetchCounts,
-    pace: Pace | None = None,
+    pace: GrowingReads | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file at rising positions, of all rows for None, that satisfy the predicates.
 
@@ -128,7 +128,7 @@ def _of_stripes(
     positions: npt.NDArray[np.int64] | None,
     wanted: Wanted,
     counts: FetchCounts,
-    pace: Pace | None,
+    pace: GrowingReads | None,
 ) -> Iterator[pa.Table]:
     """Read the stripes of an ORC file that hold positions, until a limit."""
     if pace is not None and positions is not None and not wanted.predicates:

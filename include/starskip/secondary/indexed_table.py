@@ -31,7 +31,7 @@ from starskip.secondary.cost import Cost
 from starskip.secondary.covered_rows import covered_rows, is_covering
 from starskip.secondary.data_file import DataFileOfTable
 from starskip.secondary.entries import addresses_in, file_of, row_of
-from starskip.secondary.fetch import Pace, Wanted, fetch_of_files, fetch_rows
+from starskip.secondary.fetch import GrowingReads, Wanted, fetch_of_files, fetch_rows
 from starskip.secondary.lifecycle import existing_indexes
 from starskip.secondary.plan import Plan, choose_plan, forced_plan
 from starskip.secondary.plan_search import SCAN
@@ -40,7 +40,7 @@ from starskip.secondary.read_rows import FetchCounts, FileRows
 from starskip.secondary.row_filter import columns_in
 from starskip.secondary.settings import SecondarySettings
 from starskip.secondary.table_schema import field_values
-from starskip.secondary.table_state import OpenedTable, TableState
+from starskip.secondary.table_view import OpenedTable, TableView
 from starskip.secondary.weighed_lists import WeighedLists, Window
 from starskip.storage.files.bytes_read import BytesRead, counted_bytes
 
@@ -49,7 +49,7 @@ Positions = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryResult:
     """The rows of a query, or their number alone, and how they were found."""
 
     rows: pa.Table
@@ -65,7 +65,7 @@ class _Question:
     ``columns``: those that are fetched; ``fields``: the columns and fields of structs that are answered.
     """
 
-    state: TableState
+    state: TableView
     condition: Expression
     mapping: PathMapping
     columns: tuple[str, ...]
@@ -120,7 +120,7 @@ class IndexedTable:
         limit: int | None = None,
         path: Sequence[str] = (),
         is_count: bool = False,
-    ) -> Answer:
+    ) -> QueryResult:
         """Return the rows that satisfy a condition, or with ``is_count`` their number, and statistics.
 
         ``path``: the indexes to intersect in place of what would be chosen, or ``scan``. Raises
@@ -138,7 +138,7 @@ class IndexedTable:
         beside: BytesRead,
         *,
         is_count: bool,
-    ) -> Answer:
+    ) -> QueryResult:
         """``beside``: the bytes of footers and indexes, which are counted where they are read."""
         began = time.perf_counter()
         question = self._question(where, () if is_count else columns)
@@ -167,7 +167,7 @@ class IndexedTable:
             "bytes_total": question.state.bytes_total,
             "ms": round((time.perf_counter() - began) * 1000, 3),
         }
-        return Answer(rows, found, stats, plan)
+        return QueryResult(rows, found, stats, plan)
 
     def _question(self, where: str | Expression, columns: Sequence[str] | None) -> _Question:
         state = self.opened.now()
@@ -257,7 +257,7 @@ class _Fetch:
 
     def __post_init__(self) -> None:
         """Go slowly where a limit may end it."""
-        self.pace = None if self.limit is None else Pace(self.limit)
+        self.pace = None if self.limit is None else GrowingReads(self.limit)
 
     def found(self, plan: Plan) -> Iterator[tuple[int, pa.Table | None]]:
         """Yield numbers of rows, with the rows themselves where they are at hand."""
@@ -346,7 +346,7 @@ def _of_fields(rows: pa.Table, fields: Sequence[tuple[str, ...]]) -> pa.Table:
     return pa.table([field_values(rows, path) for path in fields], names=names)
 
 
-def _resolved(columns: Sequence[str], state: TableState) -> tuple[tuple[str, ...], ...]:
+def _resolved(columns: Sequence[str], state: TableView) -> tuple[tuple[str, ...], ...]:
     """Return the paths of columns and of fields of structs, in any case of their letters."""
     known = state.schema.types()
     small: dict[tuple[str, ...], list[tuple[str, ...]]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.predicates.comparison import Operator, comparison_of
+from starskip.predicates.comparison import ComparisonOperator, comparison_of
 from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_parts
 from starskip.predicates.ordered_values import below, is_text, order_keys, ranked
@@ -33,21 +33,25 @@ def key_ranges(predicate: Expression, path: tuple[str, ...]) -> KeyRanges | None
         return None
     values = found.values
     match found.operator:
-        case Operator.IN:
+        case ComparisonOperator.IN:
             if not len(values):
                 return KeyRanges(())
             distinct, _ = ranked(values)
             points = (distinct.slice(at, 1) for at in range(len(distinct)))
             return KeyRanges(tuple(KeyRange(each, each) for each in points))
-        case Operator.BELOW | Operator.AT_MOST:
-            return KeyRanges((KeyRange(high=values, high_included=found.operator is Operator.AT_MOST),))
-        case Operator.ABOVE | Operator.AT_LEAST:
-            return KeyRanges((KeyRange(low=values, low_included=found.operator is Operator.AT_LEAST),))
-        case Operator.IS_NULL:
+        case ComparisonOperator.BELOW | ComparisonOperator.AT_MOST:
+            return KeyRanges(
+                (KeyRange(high=values, high_included=found.operator is ComparisonOperator.AT_MOST),)
+            )
+        case ComparisonOperator.ABOVE | ComparisonOperator.AT_LEAST:
+            return KeyRanges(
+                (KeyRange(low=values, low_included=found.operator is ComparisonOperator.AT_LEAST),)
+            )
+        case ComparisonOperator.IS_NULL:
             return KeyRanges((KeyRange(of_null=True),))
-        case Operator.STARTS_WITH:
+        case ComparisonOperator.STARTS_WITH:
             return _prefix(found.text)
-        case Operator.LIKE:
+        case ComparisonOperator.LIKE:
             parts = like_parts(found.text, found.escape)
             if parts is None:
                 return None

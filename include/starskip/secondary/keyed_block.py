@@ -16,10 +16,10 @@ from starskip.predicates.ordered_values import Keys, valid_mask
 from starskip.secondary.block_bitmaps import BlockBitmaps
 from starskip.secondary.entries import (
     Addresses,
+    addresses_among,
     addresses_in,
     bitmap_of,
     rising_bitmap,
-    those_among,
 )
 
 _SELDOM = 4
@@ -72,7 +72,7 @@ class KeyedBlock:
         if is_kept and last - first > _SORTED_AT_ONCE:
             yield self._singles(first, last, among)
         elif last > first:
-            yield bitmap_of(those_among(self.addresses[first:last], among))
+            yield bitmap_of(addresses_among(self.addresses[first:last], among))
         for at in range(*np.searchsorted(self.listed, [start, end]).tolist()):
             yield self._list(at)
 

@@ -28,7 +28,7 @@ class MergedIndexes:
     engine: Engine
 
     def __call__(
-        self, aside: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
+        self, staged: StagedWrite, metadata: TableMetadata, names: Sequence[str], order: pa.Array
     ) -> dict[str, tuple[DataFile, ...] | None]:
         """See WriteGroups of ``skipping.metadata.optimize``."""
         places = _new_places(metadata, order)
@@ -43,12 +43,12 @@ class MergedIndexes:
             elif secondary_index(name).kind_of_index is Kind.PRIMARY:
                 of_files = ((file, places[of]) for of, written in groups.items() for file in written or ())
                 zones = [_zones(metadata, file, moved) for file, moved in of_files]
-                found[name] = write_rows(aside, name, pa.concat_tables(zones)) if zones else ()
+                found[name] = write_rows(staged, name, pa.concat_tables(zones)) if zones else ()
             else:
                 for of in groups:
                     # Each of many tasks reads them where they are needed.
                     if groups[of] and of not in files:
-                        files[of] = write_places(aside, places[of])
+                        files[of] = write_places(staged, places[of])
                 runs[name] = tuple(
                     RunFiles(rows, blocks, files[of])
                     for of, written in groups.items()
@@ -59,16 +59,16 @@ class MergedIndexes:
         tasks = EngineTasks(self.engine)
         parts = key_parts(
             tasks.run_tasks,
-            aside.storage,
+            staged.storage,
             [RunsToCut(secondary_index(name), of, rows) for name, of in merges.items()],
         )
         of_parts = [
-            (name, MergePart(aside.storage, secondary_index(name), merges[name], within))
+            (name, MergePart(staged.storage, secondary_index(name), merges[name], within))
             for name, ranges in zip(merges, parts, strict=True)
             for within in ranges
         ]
         merged = tasks.run_tasks(
-            "merging indexes", [part for _, part in of_parts], lambda part: part.written(aside)
+            "merging indexes", [part for _, part in of_parts], lambda part: part.written(staged)
         )
         for (name, _), of_part in zip(of_parts, merged, strict=True):
             found[name] = (*(found[name] or ()), *of_part)

@@ -49,7 +49,7 @@ class MergePart:
     runs: tuple[RunFiles, ...]
     within: KeyRange
 
-    def written(self, aside: StagedWrite) -> tuple[DataFile, ...]:
+    def written(self, staged: StagedWrite) -> tuple[DataFile, ...]:
         """Write the live entries of the part as runs of about RUN_BYTES each.
 
         Raises StorageError naming a run that is gone or damaged.
@@ -61,10 +61,10 @@ class MergePart:
             held.append(piece)
             held_bytes += piece.nbytes
             if held_bytes >= RUN_BYTES:
-                files.extend(self._run(aside, held))
+                files.extend(self._run(staged, held))
                 held, held_bytes = [], 0
         if held:
-            files.extend(self._run(aside, held))
+            files.extend(self._run(staged, held))
         return tuple(files)
 
     def merged(self) -> Iterator[pa.Table]:
@@ -87,15 +87,15 @@ class MergePart:
         ]
         return _points(streams, within) if is_points else _merged(self.index, streams)
 
-    def _run(self, aside: StagedWrite, pieces: Sequence[pa.Table]) -> tuple[DataFile, ...]:
+    def _run(self, staged: StagedWrite, pieces: Sequence[pa.Table]) -> tuple[DataFile, ...]:
         if self.index.kind_of_index is Kind.RTREE:
-            return write_run(aside, self.index, merge_runs(self.index, pieces))
-        return write_run(aside, self.index, pa.concat_tables(pieces).combine_chunks())
+            return write_run(staged, self.index, merge_runs(self.index, pieces))
+        return write_run(staged, self.index, pa.concat_tables(pieces).combine_chunks())
 
 
-def write_places(aside: StagedWrite, places: Places) -> DataFile:
+def write_places(staged: StagedWrite, places: Places) -> DataFile:
     """Write the new numbers of a segment's files; no version names them, so that a vacuum takes them away."""
-    return aside.write_file("places", "places.bin", places.astype(np.int64).tobytes())
+    return staged.write_file("places", "places.bin", places.astype(np.int64).tobytes())
 
 
 def _places(storage: Storage, run: RunFiles) -> Places | None:

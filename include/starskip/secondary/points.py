@@ -10,7 +10,7 @@ import numpy.typing as npt
 from pyroaring import BitMap64
 
 from starskip.secondary.access_paths import PointPath
-from starskip.secondary.entries import Addresses, addresses_in, rising_bitmap, those_among
+from starskip.secondary.entries import Addresses, addresses_among, addresses_in, rising_bitmap
 from starskip.secondary.range_reads import BlockReads
 from starskip.secondary.run_reader import RunReader
 
@@ -127,7 +127,7 @@ def points_held(
     again = np.fromiter((each in run.asked_points for each in blocks.tolist()), np.bool_, len(blocks))
     run.asked_points.update(blocks.tolist())
     x, y, addresses = _points(run, blocks[~again])
-    found = [those_among(addresses[holds(path, x, y)], among)]
+    found = [addresses_among(addresses[holds(path, x, y)], among)]
     asked = [_point_block(run, block) for block in blocks[again].tolist()]
     parts = [(block, block.places(among)) for block in asked]
     if parts:

@@ -47,7 +47,7 @@ _STAYS = 0.9
 Starts = npt.NDArray[np.int64]
 
 
-def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tuple[DataFile, ...]:
+def write_run(staged: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tuple[DataFile, ...]:
     """Write a run and return its two files; none for a run without rows."""
     if not rows.num_rows:
         return ()
@@ -55,7 +55,7 @@ def write_run(aside: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tupl
     blocks = blocks_of(index, rows, starts)
     group = index.specification
     of_bitmaps = np.arange(0, blocks.num_rows, BITMAPS_TOGETHER)
-    return _put(aside, group, ROWS, rows, starts), _put(aside, group, BLOCKS, blocks, of_bitmaps)
+    return _put(staged, group, ROWS, rows, starts), _put(staged, group, BLOCKS, blocks, of_bitmaps)
 
 
 def block_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
@@ -183,9 +183,9 @@ def _reach(bitmaps: Sequence[BitMap64]) -> tuple[int, int] | None:
     return (min(int(each.min()) for each in held), max(int(each.max()) for each in held)) if held else None
 
 
-def _put(aside: StagedWrite, group: str, file_name: str, rows: pa.Table, starts: Starts) -> DataFile:
-    name = aside.new_name(group, file_name)
-    return replace(aside.write_named(name, _encoded(rows, starts, name)), rows=rows.num_rows)
+def _put(staged: StagedWrite, group: str, file_name: str, rows: pa.Table, starts: Starts) -> DataFile:
+    name = staged.new_name(group, file_name)
+    return replace(staged.write_named(name, _encoded(rows, starts, name)), rows=rows.num_rows)
 
 
 def _encoded(rows: pa.Table, starts: Starts, name: str) -> bytes:

@@ -34,7 +34,7 @@ from starskip.secondary.postings import PostingReader, Rows
 from starskip.secondary.secondary_index import SecondaryIndex
 from starskip.secondary.settings import SecondarySettings
 from starskip.secondary.sure_predicates import sure_predicates
-from starskip.secondary.whole_files import AND, WholeFiles, chosen_lists, path_name
+from starskip.secondary.whole_files import AND, WholeFileReads, chosen_lists, path_name
 
 _reading = RLock()
 """Runs are read by one thread at a time: several may plan queries of one table."""
@@ -93,7 +93,7 @@ def surviving_files(
     conditions: Sequence[Expression],
     settings: SecondarySettings,
     left_out: frozenset[str] = frozenset(),
-    files: Callable[[], WholeFiles] | None = None,
+    files: Callable[[], WholeFileReads] | None = None,
 ) -> Survivors:
     """Return the paths that serve ``conditions``, all of which hold, with their rows.
 

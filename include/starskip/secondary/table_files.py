@@ -11,7 +11,7 @@ import xxhash
 
 from starskip.errors import SourceError
 from starskip.file_metadata.table_files import TableFiles
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_name import CATALOG
 from starskip.lake.table_snapshot import TableSnapshot, numbers_of_log
 from starskip.storage.files.object_url import object_url
@@ -37,7 +37,7 @@ def listed_table(
 
     Raises SourceError for one whose files have no secondary indexes, or whose rows Spark alone can tell.
     """
-    snapshot = open_table(full_path(path), file_format, version, look_above=look_above)
+    snapshot = open_lake_table(full_path(path), file_format, version, look_above=look_above)
     _require_indexed_files(path, snapshot)
     snapshot.require_rows_of_spark()
     if snapshot.table_format == "iceberg" and snapshot.file_format != "parquet":
@@ -53,10 +53,10 @@ def listed_table(
 def require_indexed_files(path: str, file_format: str | None) -> None:
     """Raise SourceError for a table that can be listed, whose files have no secondary indexes.
 
-    ``file_format``: that of ``open_table``.
+    ``file_format``: that of ``open_lake_table``.
     """
     try:
-        snapshot = open_table(full_path(path), file_format)
+        snapshot = open_lake_table(full_path(path), file_format)
     except SourceError:
         return
     _require_indexed_files(path, snapshot)

@@ -120,14 +120,14 @@ class TableToIndex:
         found = table_files(self.snapshot)
         return TableFiles(found.paths, found.sizes, found.modified_ms, found.observed_ms - clock_behind_ms)
 
-    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+    def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
         """See TableReader; the engine cuts pieces of files into parts, whose entries share their runs."""
         indexes = tuple(each for each in order.indexes if isinstance(each, SecondaryIndex))
         files = files_of_snapshot(self.snapshot)
         schema = self.schema
         for index in indexes:
             index.check(schema.types_by_name())
-        collect = _Collect(indexes, schema, aside, self.settings.stop_share)
+        collect = _Collect(indexes, schema, staged, self.settings.stop_share)
         found = EngineTasks(self.engine).run_parts("indexing", list(_pieces(order, files)), collect)
         collected_files = _sound(found)
         collected: list[Mapping[str, tuple[DataFile, ...]]] = []
@@ -139,7 +139,7 @@ class TableToIndex:
                 for index in indexes
             }
             if order.with_files:
-                groups[FILES] = write_files(aside, _with_rows(order.files.slice(start, count), mine))
+                groups[FILES] = write_files(staged, _with_rows(order.files.slice(start, count), mine))
             collected.append(groups)
             start += count
         return collected
@@ -173,7 +173,7 @@ class _Collect:
 
     indexes: tuple[SecondaryIndex, ...]
     schema: TableSchema
-    aside: StagedWrite
+    staged: StagedWrite
     stop_share: float
 
     def __call__(self, pieces: Iterable[_Piece]) -> Iterator[tuple[int, TaskFiles | tuple[_Unread, ...]]]:
@@ -185,7 +185,7 @@ class _Collect:
         while True:
             try:
                 found = collect_entries(
-                    files, self.indexes, self.schema, self.aside, stop_share=self.stop_share
+                    files, self.indexes, self.schema, self.staged, stop_share=self.stop_share
                 )
             except SourceOutage:
                 raise

@@ -34,7 +34,7 @@ FileTimes = Mapping[str, npt.NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class WholeFiles:
+class WholeFileReads:
     """Files that an engine reads whole, and what reading them takes.
 
     ``to_read``: those of the metadata that nothing else leaves alone, None for all of them. ``open_bytes``:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.predicates.comparison import Comparison, Operator, comparison_of
+from starskip.predicates.comparison import Comparison, ComparisonOperator, comparison_of
 from starskip.predicates.expression import Call, Expression
 from starskip.predicates.ordered_values import (
     Keys,
@@ -65,7 +65,7 @@ class RangesClause(Clause):
         return any_of(sets, possible) | ~valid_mask(sets)
 
 
-def conjuncts(node: Expression) -> Iterator[Comparison]:
+def anded_comparisons(node: Expression) -> Iterator[Comparison]:
     """Yield the comparisons of an AND of any depth, up to MOST_CONJUNCTS."""
     waiting, found = [node], 0
     while waiting and found < MOST_CONJUNCTS:
@@ -84,9 +84,9 @@ def is_possible_known(comparison: Comparison) -> bool:
 
 def bounds_judged(comparison: Comparison, least: str, greatest: str) -> tuple[str, str]:
     """Return the names of the two bounds that ``possible_between`` needs, which may be the same."""
-    if comparison.operator in (Operator.BELOW, Operator.AT_MOST):
+    if comparison.operator in (ComparisonOperator.BELOW, ComparisonOperator.AT_MOST):
         return least, least
-    if comparison.operator in (Operator.AT_LEAST, Operator.ABOVE):
+    if comparison.operator in (ComparisonOperator.AT_LEAST, ComparisonOperator.ABOVE):
         return greatest, greatest
     return least, greatest
 
@@ -128,14 +128,17 @@ def _all_start_with(least: Keys, greatest: Keys, values: Keys) -> Mask:
 
 
 _Judge = Callable[[Keys, Keys, Keys], Mask]
-_POSSIBLE: Mapping[Operator, _Judge] = {
-    Operator.IN: _in,
-    Operator.BELOW: lambda least, _, values: below(least, values),
-    Operator.AT_MOST: lambda least, _, values: at_most(least, values),
-    Operator.AT_LEAST: lambda _, greatest, values: ~below(greatest, values),
-    Operator.ABOVE: lambda _, greatest, values: ~at_most(greatest, values),
-    Operator.STARTS_WITH: _starts_with,
+_POSSIBLE: Mapping[ComparisonOperator, _Judge] = {
+    ComparisonOperator.IN: _in,
+    ComparisonOperator.BELOW: lambda least, _, values: below(least, values),
+    ComparisonOperator.AT_MOST: lambda least, _, values: at_most(least, values),
+    ComparisonOperator.AT_LEAST: lambda _, greatest, values: ~below(greatest, values),
+    ComparisonOperator.ABOVE: lambda _, greatest, values: ~at_most(greatest, values),
+    ComparisonOperator.STARTS_WITH: _starts_with,
 }
 """Judges whether a value between the bounds can satisfy the comparison."""
-_CERTAIN: Mapping[Operator, _Judge] = {Operator.IN: _all_in, Operator.STARTS_WITH: _all_start_with}
+_CERTAIN: Mapping[ComparisonOperator, _Judge] = {
+    ComparisonOperator.IN: _all_in,
+    ComparisonOperator.STARTS_WITH: _all_start_with,
+}
 """Judges whether all values do, so that none satisfies its NOT."""

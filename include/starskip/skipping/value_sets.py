@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.like_pattern import like_regex
 from starskip.predicates.ordered_values import (
     Keys,
@@ -40,7 +40,7 @@ class ValueSetClause(Clause):
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
         sets = metadata.column(self.index, self.column)
-        if self.comparison.operator is Operator.IS_NOT_NULL:
+        if self.comparison.operator is ComparisonOperator.IS_NOT_NULL:
             return any_of(sets, np.ones(len(sets.values), np.bool_)) | ~valid_mask(sets)
         if not same_order(sets.type.value_type, self.comparison.values.type):
             return np.ones(len(sets), np.bool_)
@@ -50,14 +50,16 @@ class ValueSetClause(Clause):
 
 def value_set_clause(index: str, column: str, comparison: Comparison | None) -> ValueSetClause | None:
     """Return the clause of a comparison on a column of lists, None if it is not supported."""
-    if comparison is None or not (comparison.operator is Operator.IS_NOT_NULL or is_evaluable(comparison)):
+    if comparison is None or not (
+        comparison.operator is ComparisonOperator.IS_NOT_NULL or is_evaluable(comparison)
+    ):
         return None
     return ValueSetClause(index, column, comparison)
 
 
 def is_evaluable(comparison: Comparison) -> bool:
     """Return whether ``satisfying`` supports the comparison."""
-    if comparison.operator is Operator.LIKE:
+    if comparison.operator is ComparisonOperator.LIKE:
         text = comparison.text
         return len(text) <= LONGEST_PATTERN and like_regex(text, comparison.escape) is not None
     return comparison.operator in _SATISFYING
@@ -65,7 +67,7 @@ def is_evaluable(comparison: Comparison) -> bool:
 
 def satisfying(values: pa.Array, comparison: Comparison) -> Mask:
     """Return for each value (none is null) whether it satisfies the comparison without its NOT."""
-    if comparison.operator is Operator.LIKE:
+    if comparison.operator is ComparisonOperator.LIKE:
         regex = like_regex(comparison.text, comparison.escape)
         return mask_of(pc.match_substring_regex(values, regex))
     return _SATISFYING[comparison.operator](order_keys(values), order_keys(comparison.values))
@@ -99,13 +101,13 @@ def _is_utf8(value: bytes) -> bool:
     return True
 
 
-_SATISFYING: Mapping[Operator, Callable[[Keys, Keys], Mask]] = {
-    Operator.IN: in_set,
-    Operator.BELOW: below,
-    Operator.AT_MOST: at_most,
-    Operator.AT_LEAST: lambda values, bound: ~below(values, bound),
-    Operator.ABOVE: lambda values, bound: ~at_most(values, bound),
-    Operator.STARTS_WITH: lambda values, text: mask_of(pc.starts_with(values, text[0].as_py())),
-    Operator.ENDS_WITH: lambda values, text: mask_of(pc.ends_with(values, text[0].as_py())),
-    Operator.CONTAINS: lambda values, text: mask_of(pc.match_substring(values, text[0].as_py())),
+_SATISFYING: Mapping[ComparisonOperator, Callable[[Keys, Keys], Mask]] = {
+    ComparisonOperator.IN: in_set,
+    ComparisonOperator.BELOW: below,
+    ComparisonOperator.AT_MOST: at_most,
+    ComparisonOperator.AT_LEAST: lambda values, bound: ~below(values, bound),
+    ComparisonOperator.ABOVE: lambda values, bound: ~at_most(values, bound),
+    ComparisonOperator.STARTS_WITH: lambda values, text: mask_of(pc.starts_with(values, text[0].as_py())),
+    ComparisonOperator.ENDS_WITH: lambda values, text: mask_of(pc.ends_with(values, text[0].as_py())),
+    ComparisonOperator.CONTAINS: lambda values, text: mask_of(pc.match_substring(values, text[0].as_py())),
 }

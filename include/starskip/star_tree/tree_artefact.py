@@ -52,7 +52,7 @@ class TableTrees:
     ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
     identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
     given its name, to which alone the trees then answer. ``asked_format`` and ``asked_version``: what
-    ``lake.open_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
+    ``lake.open_lake_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
     """
 
     source_path: str

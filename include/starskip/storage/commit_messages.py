@@ -34,9 +34,9 @@ _FLUSH_BYTES = 32 * 1024 * 1024
 class TableWriter:
     """Stages batches of several tables, a bounded number of bytes at a time."""
 
-    def __init__(self, aside: StagedWrite) -> None:
+    def __init__(self, staged: StagedWrite) -> None:
         """Keep the folder; nothing is written yet."""
-        self._aside = aside
+        self._aside = staged
         self._held: dict[str, list[pa.RecordBatch]] = {}
         self._held_bytes = 0
 
@@ -56,9 +56,9 @@ class TableWriter:
         self._held, self._held_bytes = {}, 0
 
 
-def write_tables(aside: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def write_tables(staged: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Write rows that have a column ``table`` aside and yield the commit_messages."""
-    writer = TableWriter(aside)
+    writer = TableWriter(staged)
     for batch in batches:
         if batch.num_rows:
             yield from writer.add(batch)

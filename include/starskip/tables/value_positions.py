@@ -38,7 +38,7 @@ class ValuePositions:
 
     def equal_to(self, literals: Sequence[str]) -> Positions:
         """Return the positions of all values that equal one of ``literals``."""
-        wanted = [v for v in (literal_value(text, self.values.type) for text in literals) if v is not None]
+        wanted = [v for v in (value_of_type(text, self.values.type) for text in literals) if v is not None]
         if not wanted or not len(self.values):
             return np.empty(0, dtype=np.int64)
         if self._ascending is not None and len(wanted) <= _MAX_BISECTED:
@@ -55,7 +55,7 @@ class ValuePositions:
         """Return the positions of all values within the bounds; None leaves an end open."""
         kind = self.values.type
         low_bound, high_bound = (
-            None if text is None else literal_value(text, kind, exact=False) for text in (low, high)
+            None if text is None else value_of_type(text, kind, exact=False) for text in (low, high)
         )
         if (low is not None and low_bound is None) or (high is not None and high_bound is None):
             return np.empty(0, dtype=np.int64)
@@ -135,7 +135,7 @@ def _plain(value: Any) -> Any:
     return value.as_py() if isinstance(value, pa.Scalar) else value
 
 
-def literal_value(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any:
+def value_of_type(literal: str, kind: pa.DataType, *, exact: bool = True) -> Any:
     """Return ``literal`` as a Python value of Arrow type ``kind``, or None if it is not of that type.
 
     With ``exact`` false a fraction is kept for whole-number columns: it is a bound, not a value.

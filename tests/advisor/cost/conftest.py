@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pytest
 from starskip.advisor.cost.bound_filter import FilterBinder, filter_binder, is_served_by_sorting
 from starskip.advisor.cost.filter_cost import filter_cost
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts
 from starskip.sql.normalize_sql import normalize_sql
@@ -24,7 +24,7 @@ TRUTH = Path(__file__).parents[2] / "data" / "truth"
 SAMPLE = Path(__file__).parents[3] / "include" / "sample" / "segments"
 HELD_OUT = Path(__file__).parents[3] / "benchmarks" / "data" / "heldout" / "segments"
 
-RULES = AccessPaths()
+RULES = AccessRules()
 
 Scanned = Callable[..., float]
 

@@ -8,7 +8,7 @@ from starskip.advisor.cost.alternatives import (
     disjunct_alternatives,
     without_idle_paths,
 )
-from starskip.advisor.families.access_paths import access_paths
+from starskip.advisor.families.access_rules import access_rules
 from starskip.advisor.families.index import Index, by_column, parse_index
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import leaves
@@ -22,7 +22,7 @@ def legs_of(
 ) -> tuple[DisjunctAlternatives, ...]:
     cut = normalize_sql(f"select {select} from t where {where}")
     candidates = by_column({parse_index(f"{kind}:{name}") for kind in kinds for name in NAMES})
-    return disjunct_alternatives(query_shape(cut.skeleton), candidates, access_paths(version))
+    return disjunct_alternatives(query_shape(cut.skeleton), candidates, access_rules(version))
 
 
 def columns_of(disjunct: DisjunctAlternatives) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_chain_takes_the_columns_in_the_order_of_the_candidates_and_equalities
     ranges = by_column({Index("range", "c2")})
     inverted = {name: (Index("inverted", name),) for name in ("c1", "c6", "c4", "c3", "c5")}
     (disjunct,) = disjunct_alternatives(
-        query_shape(cut.skeleton), {**inverted, **ranges}, access_paths("0.11")
+        query_shape(cut.skeleton), {**inverted, **ranges}, access_rules("0.11")
     )
     chains = [subset for subset in disjunct.alternatives if 2 < len(subset) < 6]
     assert [sorted(item.column for item in subset) for subset in chains] == [
@@ -158,12 +158,12 @@ def test_a_range_index_that_only_an_inverted_one_could_replace(
         {Index(kind, name) for kind in ("inverted", "range") for name in "ab"} | {parse_index("range:only")}
     )
     asked = leaves(query_shape(normalize_sql(f"select count(*) from t where {where}").skeleton).filter)
-    found = without_idle_paths(asked, candidates, access_paths(version))
+    found = without_idle_paths(asked, candidates, access_rules(version))
     assert {str(item) for of_column in found.values() for item in of_column} == kept
 
 
 def test_no_range_index_beside_an_inverted_one_that_is_there() -> None:
     candidates = by_column({parse_index("without_inverted:a"), Index("range", "a")})
     asked = leaves(query_shape(normalize_sql("select count(*) from t where a = 1").skeleton).filter)
-    found = without_idle_paths(asked, candidates, access_paths("1.2.0"))
+    found = without_idle_paths(asked, candidates, access_rules("1.2.0"))
     assert found == {"a": (parse_index("without_inverted:a"),)}

@@ -15,7 +15,7 @@ from starskip.advisor.cost.bound_filter import (
     is_served_by_sorting,
 )
 from starskip.advisor.cost.leaf_masks import ConstantFilter
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf, leaves
 from starskip.sql.query_shape import query_shape
@@ -163,7 +163,7 @@ def test_what_orders_share_changes_nothing(
 def test_sorting_serves_equalities_and_ranges(where: str, is_served: bool) -> None:
     (leaf,) = leaves(query_shape(normalize_sql(f"select a from t where {where}").skeleton).filter)
     assert isinstance(leaf, Leaf)
-    assert is_served_by_sorting(leaf, frozenset({"n"}), AccessPaths()) is is_served
+    assert is_served_by_sorting(leaf, frozenset({"n"}), AccessRules()) is is_served
 
 
 def test_a_filter_is_asked_of_segments_that_pass_the_where_whole(window_of: Windows) -> None:

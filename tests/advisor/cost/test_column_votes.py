@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.advisor.cost.column_votes import column_votes
-from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.access_rules import AccessRules, access_rules
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
@@ -32,7 +32,7 @@ INVERTED = by_column([Index("inverted", name) for name in ("low", "high", "many"
 
 
 def test_selectivity_and_values_a_row_decide() -> None:
-    found = column_votes(TABLE, INVERTED, AccessPaths(), ALL)
+    found = column_votes(TABLE, INVERTED, AccessRules(), ALL)
     # Entries read now: L + 1; behind the sort order and the index the share s of the other scan is left.
     read = {"low": 2.0, "high": 2.0, "many": 6.0, "order": 1 / 5, "indexed": 1 / 4, "unknown": 2.0}
     unit = 1e6 / sum(read.values())
@@ -45,16 +45,16 @@ def test_selectivity_and_values_a_row_decide() -> None:
 
 
 def test_weights_say_who_is_asked() -> None:
-    found = column_votes(TABLE, INVERTED, AccessPaths(), {"low": 3.0, "high": 1.0, "many": 0.0})
+    found = column_votes(TABLE, INVERTED, AccessRules(), {"low": 3.0, "high": 1.0, "many": 0.0})
     assert found.entries == pytest.approx({"high": 250_000.0, "low": 750_000.0})
     saved = {row["structures"][0]: row["saving_entries"] for row in found.votes.to_pylist()}
     assert saved == pytest.approx({"inverted:high": 1.99 * 125_000, "inverted:low": 1.5 * 375_000})
 
 
 def test_a_column_in_no_query_and_a_table_without_columns() -> None:
-    assert column_votes(TABLE, INVERTED, AccessPaths(), {}).entries == {}
+    assert column_votes(TABLE, INVERTED, AccessRules(), {}).entries == {}
     empty = TableOverview("t", 0, 0, {})
-    assert len(column_votes(empty, {}, AccessPaths(), {"a": 1.0}).votes) == 0
+    assert len(column_votes(empty, {}, AccessRules(), {"a": 1.0}).votes) == 0
 
 
 COLUMNS = st.builds(
@@ -73,7 +73,7 @@ def guessed(column: ColumnOverview, *in_force: str, version: str = "0.11", weigh
     table = TableOverview("t", 1, 1000, {"a": column, "b": OTHER}, of_kind)
     indexes = [Index(kind, name) for kind in ("inverted", "range", "sorted") for name in "ab"]
     candidates = by_column([*indexes, drop_of(Index("inverted", "a"))])
-    return column_votes(table, candidates, access_paths(version), {"a": weight, "b": 1.0})
+    return column_votes(table, candidates, access_rules(version), {"a": weight, "b": 1.0})
 
 
 def saved(votes: Any) -> dict[str, float]:
@@ -134,5 +134,5 @@ def test_from_1_0_on_a_range_index_answers_an_equality_and_an_inverted_one_is_ta
     assert [name for name in saved(found) if name.endswith(":a")] == []
     raw = replace(column, dictionary_ratio=0.0)
     table = TableOverview("t", 1, 1000, {"a": raw})
-    by_range = column_votes(table, by_column([Index("range", "a")]), access_paths("1.2"), {"a": 1.0})
+    by_range = column_votes(table, by_column([Index("range", "a")]), access_rules("1.2"), {"a": 1.0})
     assert list(saved(by_range)) == ["range:a"]

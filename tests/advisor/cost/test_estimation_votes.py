@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.proposed_sets import VoteRules
-from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.access_rules import AccessRules, access_rules
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
@@ -48,10 +48,10 @@ def votes(
     *,
     candidates: Collection[Index] = INVERTED,
     in_force: Collection[Index] = (),
-    rules: AccessPaths | None = None,
+    rules: AccessRules | None = None,
 ) -> dict[tuple[int, str], float]:
     table = estimation_votes(
-        [workload], TABLE, by_column(candidates), in_force, rules or AccessPaths(), vote_rules
+        [workload], TABLE, by_column(candidates), in_force, rules or AccessRules(), vote_rules
     )
     assert table["is_complete"].to_pylist() == [False] * len(table)
     return {
@@ -112,7 +112,7 @@ def test_what_an_index_does_not_serve_has_no_vote() -> None:
     ranges = [*INVERTED, Index("range", "a")]
     assert votes(shape("a > 1"), candidates=ranges).keys() == {(0, "range:a")}
     # From 1.0 on a range index answers an equality too.
-    new = votes(shape("a = 1"), candidates=ranges, rules=access_paths("1.2.0"))
+    new = votes(shape("a = 1"), candidates=ranges, rules=access_rules("1.2.0"))
     assert new.keys() == {(0, "a"), (0, "range:a")}
 
 
@@ -145,5 +145,5 @@ def test_two_hundred_predicates_have_a_bounded_number_of_sets() -> None:
     table = TableOverview("t", 1, 1000, columns)
     candidates = by_column([Index("inverted", name) for name in columns])
     workload = shape(" and ".join(f"{name} = 1" for name in columns))
-    found = estimation_votes([workload], table, candidates, (), AccessPaths(), VoteRules(0.1, 0.0, 0.0))
+    found = estimation_votes([workload], table, candidates, (), AccessRules(), VoteRules(0.1, 0.0, 0.0))
     assert 0 < len(found) <= 32

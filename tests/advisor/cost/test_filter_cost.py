@@ -9,7 +9,7 @@ import pytest
 from starskip.advisor.cost.bound_filter import filter_binder
 from starskip.advisor.cost.filter_cost import filter_cost, filter_entries
 from starskip.advisor.cost.pruned_segments import is_pruned, segment_ends
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import query_shape
@@ -108,7 +108,7 @@ def test_known_costs(window_of: Callable[..., Any], where: str, indexed: str, en
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
 
     def answers(leaf: Leaf) -> float | None:
-        return 0.0 if leaf.column in indexed and AccessPaths().serves("inverted", leaf) else None
+        return 0.0 if leaf.column in indexed and AccessRules().serves("inverted", leaf) else None
 
     assert filter_cost(bound, answers) == pytest.approx(entries_per_row)
 

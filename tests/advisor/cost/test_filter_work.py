@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starskip.advisor.cost.filter_work import entries_by_column, filter_work
 from starskip.advisor.cost.leaf_estimates import leaf_estimates
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.workload.shape_workload import Instance, Literals
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Leaf
 from starskip.sql.query_shape import QueryShape, query_shape
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
-RULES = AccessPaths()
+RULES = AccessRules()
 TABLE = TableOverview(
     "t",
     1,

@@ -18,14 +18,14 @@ from starskip.advisor.cost.segment_estimates import (
     estimate_segment,
     merge_estimates,
 )
-from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.access_rules import AccessRules, access_rules
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.tables.row_window import RowWindow
 
 Windows = Callable[..., RowWindow]
-RULES = AccessPaths()
+RULES = AccessRules()
 PLAIN = SegmentState(RULES)
 CANDIDATES = by_column({Index("inverted", name) for name in "abc"})
 
@@ -173,10 +173,10 @@ def test_a_range_index_answers_ranges(windows: list[RowWindow]) -> None:
 
 def test_before_0_10_a_range_index_reads_the_ends_of_a_range(windows: list[RowWindow]) -> None:
     candidates = by_column({Index("range", "c")})
-    old = SegmentState(access_paths("0.9"))
+    old = SegmentState(access_rules("0.9"))
     shape = workload("select count(*) from t where c < 10", 100)
     assert savings(shape, windows[:1], [old], candidates) == {"range:c": 90.0}
-    assert savings(shape, windows[:1], [SegmentState(access_paths("0.10"))], candidates) == {"range:c": 100.0}
+    assert savings(shape, windows[:1], [SegmentState(access_rules("0.10"))], candidates) == {"range:c": 100.0}
 
 
 def test_dropping_an_index_costs_what_it_saved(windows: list[RowWindow]) -> None:

@@ -175,7 +175,7 @@ def test_a_list_whose_one_set_loses_counts_where_that_set_is_built() -> None:
     two = LinearLimits(np.ones((1, values.variables)), np.array([2.0]), None)
     solved = solve(values, two, np.zeros(values.variables, np.bool_), 10.0)
     # b and c save 92 and lose 5, a and b save 87.5.
-    assert solved.chosen is not None and values.of(solved.chosen[None, :])[0] == 87.5
+    assert solved.chosen is not None and values.worth(solved.chosen[None, :])[0] == 87.5
     assert solved.bound == pytest.approx(87.5)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from index_choice import in_force
-from starskip.advisor.families.access_paths import access_paths
+from starskip.advisor.families.access_rules import access_rules
 from starskip.advisor.families.families import families_named
 from starskip.advisor.families.verdict import Reason
 from starskip.advisor.selection.filtered_columns import columns_without_votes
@@ -28,7 +28,7 @@ def refusal(
     shape = query_shape(normalize_sql(f"SELECT COUNT(*) FROM t WHERE {condition}").skeleton)
     table = TableOverview("t", 1, 1000, {"b": column}, in_force(inverted, ranges))
     (found,) = columns_without_votes(
-        [(shape, 7)], table, (), families_named(kinds).asked, access_paths(version)
+        [(shape, 7)], table, (), families_named(kinds).asked, access_rules(version)
     )
     return found.reason, found.detail
 

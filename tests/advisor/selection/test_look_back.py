@@ -103,7 +103,7 @@ def nights_told_both_ways(draw: st.DrawFn) -> tuple[NightVotes, NightVotes, dict
 
 
 @given(told=nights_told_both_ways())
-def test_a_night_told_anew_is_the_night_as_it_would_have_been(
+def test_a_restated_night_is_the_night_as_it_would_have_been(
     told: tuple[NightVotes, NightVotes, dict[IndexSet, float]],
 ) -> None:
     before, now, _ = told

@@ -17,7 +17,7 @@ from starskip.advisor.cost.segment_estimates import (
     merge_estimates,
     parsed_shape,
 )
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index, by_column, parse_index
 from starskip.advisor.selection.saving_interval import saving_interval
 from starskip.advisor.selection.vote_list import VoteList, vote_lists
@@ -30,7 +30,7 @@ from starskip.sql.predicate import leaves
 TRUTH = Path(__file__).parents[2] / "data" / "truth"
 SEGMENTS = Path(__file__).parents[3] / "include" / "sample" / "segments"
 WINDOW_ROWS = 16_384
-RULES = AccessPaths()
+RULES = AccessRules()
 
 Advised = tuple[dict[str, Any], list[ShapeWorkload], list[VoteList]]
 

@@ -19,7 +19,7 @@ from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.leapfrog_votes import leapfrog_votes
 from starskip.advisor.cost.segment_estimates import SegmentState, estimate_segment, merge_estimates
 from starskip.advisor.cost.voting_shapes import voting_shapes
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.selection.entries_percentile import entries_percentile
 from starskip.advisor.selection.past_nights import night_votes
@@ -43,7 +43,7 @@ TEMPLATES = (
     "SELECT COUNT(*) FROM t WHERE held = {}",
 )
 ROWS = 1000
-RULES = AccessPaths()
+RULES = AccessRules()
 HELD = Index("inverted", "held")
 CANDIDATES = by_column({Index("inverted", "a"), Index("inverted", "b"), drop_of(HELD)})
 TABLE = TableOverview(
@@ -204,10 +204,10 @@ def test_a_weight_of_all_queries_leaves_the_advice(workload: Any, log: list[Quer
     for name in ("ratio", "low", "high"):
         expected = getattr(advice.recommendation.saving, name)
         assert getattr(same.recommendation.saving, name) == pytest.approx(expected, rel=1e-9, abs=1e-6)
-    assert (same.queries, same.entries, same.unlogged_queries) == (
-        advice.queries,
-        advice.entries,
-        advice.unlogged_queries,
+    assert (same.log.queries, same.log.entries, same.log.unlogged_queries) == (
+        advice.log.queries,
+        advice.log.entries,
+        advice.log.unlogged_queries,
     )
     typical, other = same.typical, advice.typical
     assert (typical is None) == (other is None)

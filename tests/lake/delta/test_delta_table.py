@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from starskip.errors import NotPlainFiles, SourceError
-from starskip.lake import open_table as module
-from starskip.lake.open_table import open_table
+from starskip.lake import open_lake_table as module
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_snapshot import DELETES, FILES, TableSnapshot
 
 ROWS = pa.table({"a": [1, 2, 3], "p": ["x", "y", "x"]})
@@ -51,15 +51,15 @@ def test_files_of_each_version_and_no_others(tmp_path: Path) -> None:
     write_deltalake(path, pa.table({"a": [9], "p": ["z"]}), mode="overwrite")
     wanted = [[1, 2, 3], [1, 2, 3, 4], [1, 3, 4], [9]]
     for version, values in enumerate(wanted):
-        snapshot = open_table(path, version=version)
+        snapshot = open_lake_table(path, version=version)
         assert (snapshot.version, snapshot.snapshot_id, snapshot.table_format) == (
             version,
             str(version),
             "delta",
         )
         assert rows_of(snapshot) == values
-    assert rows_of(open_table(path)) == rows_of(open_table(path, "delta")) == [9]
-    first, second = ({*open_table(path, version=number).identities()} for number in (0, 1))
+    assert rows_of(open_lake_table(path)) == rows_of(open_lake_table(path, "delta")) == [9]
+    first, second = ({*open_lake_table(path, version=number).identities()} for number in (0, 1))
     assert first < second  # a file is the same one in all versions
 
 
@@ -68,12 +68,12 @@ def test_a_checkpoint_and_a_vacuum_change_nothing(tmp_path: Path) -> None:
     for number in range(5):
         write_deltalake(path, pa.table({"a": [number]}), mode="append")
     DeltaTable(path).optimize.compact()
-    before = open_table(path)
+    before = open_lake_table(path)
     table = DeltaTable(path)
     table.create_checkpoint()
     table.cleanup_metadata()
     table.vacuum(0, dry_run=False, enforce_retention_duration=False)
-    after = open_table(path, version=before.version)
+    after = open_lake_table(path, version=before.version)
     assert after.files.equals(before.files)
     assert rows_of(after) == [0, 1, 2, 3, 4]
 
@@ -91,7 +91,7 @@ def test_partition_values_of_all_kinds(tmp_path: Path) -> None:
         }
     )
     write_deltalake(path, rows, partition_by=["s", "n", "d", "m", "b"])
-    snapshot = open_table(path)
+    snapshot = open_lake_table(path)
     assert snapshot.partition_columns == ("s", "n", "d", "m", "b")
     assert rows_of(snapshot) == [1, 2, 3, 4]
     told = {
@@ -112,7 +112,7 @@ def test_bounds_come_from_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write_deltalake(path, pa.table({"a": [1, None, 3]}))
     for file in Path(path).glob("*.parquet"):
         file.unlink()  # nobody asks for it
-    snapshot = open_table(path)
+    snapshot = open_lake_table(path)
     assert snapshot.bounds is not None
     (row,) = snapshot.bounds.to_pylist()
     assert (row["min.a"], row["max.a"], row["null_count.a"]) == (1, 3, 1)
@@ -141,7 +141,7 @@ def test_a_reader_feature_that_is_not_carried_is_named(tmp_path: Path) -> None:
 
     changed_log(path, change)
     assert "has the reader feature typeWidening, which is not read yet" in refusal(
-        lambda: open_table(path), NotPlainFiles
+        lambda: open_lake_table(path), NotPlainFiles
     )
 
 
@@ -156,7 +156,9 @@ def test_a_feature_that_nobody_here_knows_is_one_line(tmp_path: Path, feature: s
             content.update({"minReaderVersion": 3, "minWriterVersion": 7, **features})
 
     changed_log(path, change)
-    assert "_delta_log: the log of this Delta table cannot be read (" in refusal(lambda: open_table(path))
+    assert "_delta_log: the log of this Delta table cannot be read (" in refusal(
+        lambda: open_lake_table(path)
+    )
 
 
 def gap(log: Path) -> None:
@@ -185,32 +187,32 @@ def test_a_damaged_log_is_one_line(tmp_path: Path, damage: Callable[[Path], Any]
     for number in range(3):
         write_deltalake(path, pa.table({"a": [number]}), mode="append")
     damage(tmp_path / "t" / "_delta_log")
-    text = refusal(lambda: open_table(path))
+    text = refusal(lambda: open_lake_table(path))
     assert told in text and path in text
 
 
 def test_a_version_that_is_not_there_is_told_with_the_newest(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     write_deltalake(path, ROWS)
-    assert "version 7 cannot be read; the newest is 0" in refusal(lambda: open_table(path, version=7))
+    assert "version 7 cannot be read; the newest is 0" in refusal(lambda: open_lake_table(path, version=7))
 
 
 def test_ways_out_where_plain_files_are_asked_for(tmp_path: Path) -> None:
     path = str(tmp_path / "t")
     write_deltalake(path, ROWS, partition_by=["p"])
     for asked, file_format in ((path, "parquet"), (f"{path}/p=x", None), (str(tmp_path), None)):
-        text = refusal(lambda a=asked, f=file_format: open_table(a, f), NotPlainFiles)  # type: ignore[misc]
+        text = refusal(lambda a=asked, f=file_format: open_lake_table(a, f), NotPlainFiles)  # type: ignore[misc]
         assert f"read the table itself ({path}, as format delta), or write its current rows apart" in text
 
 
 def test_formats_that_are_not_there(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet")
     path = str(tmp_path)
-    assert "holds no Delta table: there is no _delta_log" in refusal(lambda: open_table(path, "delta"))
+    assert "holds no Delta table: there is no _delta_log" in refusal(lambda: open_lake_table(path, "delta"))
     assert "holds no Iceberg table: there is no metadata/*.metadata.json" in refusal(
-        lambda: open_table(path, "iceberg")
+        lambda: open_lake_table(path, "iceberg")
     )
-    assert "plain files have no version 3" in refusal(lambda: open_table(path, version=3))
+    assert "plain files have no version 3" in refusal(lambda: open_lake_table(path, version=3))
 
 
 @pytest.mark.parametrize(
@@ -230,7 +232,7 @@ def test_a_folder_whose_name_the_library_takes_for_another(
     write_deltalake(str(tmp_path / taken_for), ROWS.slice(0, 1))
     (tmp_path / "link").symlink_to(tmp_path / name)
     for given in (name, "link", f"{name}/"):
-        assert f"its path holds {what}" in refusal(lambda n=given: open_table(f"{tmp_path}/{n}"))  # type: ignore[misc]
+        assert f"its path holds {what}" in refusal(lambda n=given: open_lake_table(f"{tmp_path}/{n}"))  # type: ignore[misc]
 
 
 ODD_NAMES = (
@@ -252,7 +254,7 @@ def test_a_folder_with_an_odd_name(tmp_path: Path, name: str) -> None:
         if made == ".":
             continue
         (tmp_path / "t").rename(tmp_path / made)
-        assert rows_of(open_table(str(tmp_path / made))) == [1, 2, 3]
+        assert rows_of(open_lake_table(str(tmp_path / made))) == [1, 2, 3]
         (tmp_path / made).rename(tmp_path / "t")
 
 
@@ -273,9 +275,11 @@ def test_columns_by_ids_of_files_of_another_format_are_refused(tmp_path: Path, n
             action["metaData"]["configuration"] = {"delta.columnMapping.mode": "id"}
     log.write_text("\n".join(map(json.dumps, actions)))
     if name == "a":
-        assert "matches columns by id under names" in refusal(lambda: open_table(str(path)), NotPlainFiles)
+        assert "matches columns by id under names" in refusal(
+            lambda: open_lake_table(str(path)), NotPlainFiles
+        )
     else:
-        assert open_table(str(path)).columns[0].stored == ("col-1",)
+        assert open_lake_table(str(path)).columns[0].stored == ("col-1",)
 
 
 def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
@@ -286,7 +290,7 @@ def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
     ):
         (tmp_path / name).parent.mkdir(parents=True)
         pq.write_table(pa.table({"a": [1]}), tmp_path / name)
-    snapshot = open_table(str(tmp_path))
+    snapshot = open_lake_table(str(tmp_path))
     assert rows_of(snapshot) == [1, 1]
     assert snapshot.files.column("partition").to_pylist() == [
         [("day", "1"), ("_hour", "2")],
@@ -294,16 +298,16 @@ def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
     ]
     assert (snapshot.version, snapshot.file_format, snapshot.bounds) == (None, "parquet", None)
     before = snapshot.snapshot_id
-    assert open_table(str(tmp_path)).snapshot_id == before
+    assert open_lake_table(str(tmp_path)).snapshot_id == before
     (tmp_path / "day=1/_hour=2/notes").write_text("")
-    assert open_table(str(tmp_path)).snapshot_id == before  # no Parquet file by its name
-    assert open_table(str(tmp_path), "parquet").files.num_rows == 3  # as Spark reads it
+    assert open_lake_table(str(tmp_path)).snapshot_id == before  # no Parquet file by its name
+    assert open_lake_table(str(tmp_path), "parquet").files.num_rows == 3  # as Spark reads it
     assert module.FORMATS == ("parquet", "orc", "avro", "json", "csv", "delta", "iceberg")
 
 
 def test_deleted_rows_that_are_not_read_are_refused(tmp_path: Path) -> None:
     pq.write_table(ROWS, tmp_path / "a.parquet")
-    snapshot = open_table(str(tmp_path))
+    snapshot = open_lake_table(str(tmp_path))
     snapshot.require_rows_of_spark()
     place = FILES.get_field_index("deletes")
     files = snapshot.files.set_column(place, FILES.field(place), pa.array([[0]], FILES.field(place).type))

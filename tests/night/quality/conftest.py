@@ -17,7 +17,7 @@ from settings_with import settings_with
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES, stage_named
 from starskip.execution.local_engine import LocalEngine
-from starskip.night.quality.check_stage import gates_behind
+from starskip.night.quality.check_stage import gates_after
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -152,7 +152,7 @@ def assert_all_covered(tmp_path: Path) -> Callable[[str, Iterable[str]], None]:
     """Return an assertion that the expectations behind a stage are all in_set the given ones."""
 
     def check(stage: str, covered: Iterable[str]) -> None:
-        gates = gates_behind(stage_named(stage), sample_night(tmp_path, date(2026, 11, 19)))
+        gates = gates_after(stage_named(stage), sample_night(tmp_path, date(2026, 11, 19)))
         asked = [each for gate in gates for each in gate.expectations(Settings())]
         assert {e.check for e in asked if not e.is_note} == set(covered)
         assert len({e.check for e in asked}) == len(asked)

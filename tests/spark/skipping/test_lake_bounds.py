@@ -20,8 +20,8 @@ from lake_law.changing_table import LONG
 from lake_law.planted import bounds_cut
 from starskip.file_metadata import format_bounds
 from starskip.file_metadata.format_bounds import indexes_of
-from starskip.lake.open_table import open_table
-from starskip.predicates.comparison import Operator
+from starskip.lake.open_lake_table import open_lake_table
+from starskip.predicates.comparison import ComparisonOperator
 from starskip.predicates.expression import Call, Column, Literal
 from starskip.skipping.build_clause import build_clause
 from starskip.spark.skipping.lake_bounds import bounds_of
@@ -88,7 +88,7 @@ def wrongly_left_out(
         for rows in files:
             table = pa.Table.from_pylist(rows, schema)
             write_deltalake(path, table, mode="append", partition_by=["p"])
-        snapshot = open_table(path)
+        snapshot = open_lake_table(path)
         bounds = Bounds(read(snapshot, np.arange(snapshot.files.num_rows)))
         column = Column((name,), type_)
         asked = [
@@ -153,7 +153,7 @@ def test_a_range_leaves_out_files_whatever_is_known_of_nan(monkeypatch: pytest.M
     assert left_out(("EqualTo", 3.0)) >= 1
     above = [("GreaterThan", 2.0)]
     assert wrongly_left_out(files, "f", above, bounds_of) == []
-    monkeypatch.setattr(format_bounds, "_WITHOUT_NAN", frozenset(Operator))
+    monkeypatch.setattr(format_bounds, "_WITHOUT_NAN", frozenset(ComparisonOperator))
     assert wrongly_left_out(files, "f", above, bounds_of)
 
 
@@ -173,7 +173,7 @@ def test_what_is_known_leaves_files_out(tmp_path: Path, name: str, sign: str, ke
     for value in (None, 2):
         rows = [{**dict.fromkeys(KINDS), "i": value, "p": "a b"}]
         write_deltalake(path, pa.Table.from_pylist(rows, schema), mode="append", partition_by=["p"])
-    snapshot = open_table(path)
+    snapshot = open_lake_table(path)
     bounds = bounds_of(snapshot, np.arange(2))
     order = [None if each is None else 1 for each in bounds["max:bigint:i"].to_pylist()]
     value = {"i": 2, "p": "a"}[name]

@@ -16,7 +16,7 @@ from settings_with import settings_with
 from skipping_nights import SkippingNights
 from starskip.advisor.run.night import Night
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
 SAMPLE = Path(__file__).parents[3] / "include" / "sample"
@@ -50,7 +50,7 @@ def nights(spark: SparkSession, tmp_path: Path) -> SampleNights:
 
 
 def test_the_table_is_delta_with_the_same_files_and_statistics(delta: str, sample_lake: Path) -> None:
-    found = open_table(delta)
+    found = open_lake_table(delta)
     assert (found.table_format, found.files.num_rows, found.version) == ("delta", FILES, 0)
     assert found.bounds is not None and found.files["rows"].null_count == 0
     assert {"min.l_shipdate", "max.l_shipdate", "null_count.l_comment"} <= set(found.bounds.column_names)

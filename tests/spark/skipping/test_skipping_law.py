@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.drawn_examples import law
 from skipping_on_spark.predicates import Leaf, comparison, null_test
-from starskip.predicates.comparison import Operator
+from starskip.predicates.comparison import ComparisonOperator
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.skipping.index_types.null_count import NullClause
@@ -31,10 +31,10 @@ SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randra
 OF_AN_EXAMPLE = max(15, min(100, CASES // 40))
 FAULTS_SEED = 3
 _FLIPPED = {
-    Operator.ABOVE: Operator.BELOW,
-    Operator.BELOW: Operator.ABOVE,
-    Operator.AT_MOST: Operator.AT_LEAST,
-    Operator.AT_LEAST: Operator.AT_MOST,
+    ComparisonOperator.ABOVE: ComparisonOperator.BELOW,
+    ComparisonOperator.BELOW: ComparisonOperator.ABOVE,
+    ComparisonOperator.AT_MOST: ComparisonOperator.AT_LEAST,
+    ComparisonOperator.AT_LEAST: ComparisonOperator.AT_MOST,
 }
 
 

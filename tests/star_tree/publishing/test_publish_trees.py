@@ -254,4 +254,4 @@ def test_a_planted_fault_is_found(table: Any, monkeypatch: pytest.MonkeyPatch, f
 
 def publishing_documents(task: Any, piece: Any) -> Any:
 
-    return read_documents(task.aside.storage, task.schema, piece.file)
+    return read_documents(task.staged.storage, task.schema, piece.file)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME
 from starskip.sql.predicate import Leaf, Operator, Or, Predicate, leaves
@@ -47,7 +47,7 @@ class DisjunctAlternatives:
 
 
 def disjunct_alternatives(
-    shape: QueryShape, candidates: Candidates, rules: AccessPaths
+    shape: QueryShape, candidates: Candidates, rules: AccessRules
 ) -> tuple[DisjunctAlternatives, ...]:
     """Return one item for each disjunct of a top-level OR, or one for the whole filter.
 
@@ -69,7 +69,7 @@ def disjunct_alternatives(
 
 
 def without_idle_paths(
-    asked: Iterable[Leaf], candidates: Candidates, rules: AccessPaths
+    asked: Iterable[Leaf], candidates: Candidates, rules: AccessRules
 ) -> dict[str, tuple[Index, ...]]:
     """Return the candidates without those that would answer only what another one of their column answers.
 
@@ -86,7 +86,7 @@ def without_idle_paths(
 
 
 def _is_idle(
-    item: Index, of_column: Sequence[Index], asked: Mapping[str, Collection[Leaf]], rules: AccessPaths
+    item: Index, of_column: Sequence[Index], asked: Mapping[str, Collection[Leaf]], rules: AccessRules
 ) -> bool:
     beside = {other.family for other in of_column} & set(rules.yields_to(item.family))
     if not beside or item.is_drop:
@@ -95,7 +95,7 @@ def _is_idle(
     return all(any(rules.serves(family, leaf) for family in beside) for leaf in served)
 
 
-def _indexes(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) -> DisjunctAlternatives:
+def _indexes(disjunct: Predicate, candidates: Candidates, rules: AccessRules) -> DisjunctAlternatives:
     indexes = _asked(disjunct, candidates, rules, reorders=False)
     is_complete = len(indexes) <= MAX_JOINT_INDEXES
     pairs = (2,) if len(indexes) <= MAX_PAIRED_INDEXES else ()
@@ -107,7 +107,7 @@ def _indexes(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) ->
 
 
 def _chains(
-    disjunct: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessPaths
+    disjunct: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessRules
 ) -> list[frozenset[Index]]:
     """Return ever larger sets of indexes to build, predicate by predicate, those that keep few rows first.
 
@@ -138,7 +138,7 @@ def _orders(disjunct: Predicate, indexes: Sequence[Index]) -> DisjunctAlternativ
     return DisjunctAlternatives(disjunct, alternatives, is_complete=False, reorders=True)
 
 
-def _asked(disjunct: Predicate, candidates: Candidates, rules: AccessPaths, *, reorders: bool) -> list[Index]:
+def _asked(disjunct: Predicate, candidates: Candidates, rules: AccessRules, *, reorders: bool) -> list[Index]:
     """Return the candidates that answer some predicate of ``disjunct``, in text order."""
     found: dict[Index, None] = {}
     for leaf in leaves(disjunct):

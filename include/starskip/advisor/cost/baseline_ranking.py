@@ -21,7 +21,7 @@ from starskip.advisor.cost.parser_selectivity import (
 )
 from starskip.advisor.cost.planned_votes import candidate_columns
 from starskip.advisor.cost.voting_shapes import voting_shapes
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.workload.shape_workload import ShapeWorkload
@@ -117,7 +117,7 @@ def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Rati
     shape = parsed_shape(workload.skeleton)
     if all(column.is_single_value for column in map(table.columns.get, shape.filter_columns) if column):
         return {}
-    rules = AccessPaths()
+    rules = AccessRules()
     estimates = leaf_estimates(shape, workload.instances, table, rules)
 
     def answers(leaf: Leaf) -> float | None:

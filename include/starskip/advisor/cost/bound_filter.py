@@ -25,7 +25,7 @@ from starskip.advisor.cost.leaf_masks import (
     scattered,
 )
 from starskip.advisor.cost.leaf_positions import LeafPositions, Literals, slots_of, texts_of
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.sql.predicate import (
     And,
     Constant,
@@ -249,7 +249,7 @@ def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterB
     return FilterBinder(window, is_free, LeafPositions(), {}, {}, {})
 
 
-def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessPaths) -> bool:
+def is_served_by_sorting(leaf: Leaf, sorted_columns: frozenset[str], rules: AccessRules) -> bool:
     """Return whether a sorted column answers ``leaf`` without a scan."""
     return leaf.column in sorted_columns and rules.order_serves(leaf)
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from starskip.advisor.cost.alternatives import SORTED_BY_ANOTHER, Candidates
 from starskip.advisor.cost.parser_selectivity import equality_ratio
 from starskip.advisor.cost.vote_rows import votes_table
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index
 from starskip.sql.predicate import Leaf, Operator
 from starskip.tables.table_overview import ColumnOverview, TableOverview
@@ -35,7 +35,7 @@ class ColumnVotes:
 
 
 def column_votes(
-    table: TableOverview, candidates: Candidates, rules: AccessPaths, weights: Mapping[str, float]
+    table: TableOverview, candidates: Candidates, rules: AccessRules, weights: Mapping[str, float]
 ) -> ColumnVotes:
     """Return the votes of one query a column; ``weights``: how often each is asked, by column.
 
@@ -64,7 +64,7 @@ class _QueryEntries:
     lost: float
 
 
-def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: AccessPaths) -> _QueryEntries:
+def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: AccessRules) -> _QueryEntries:
     leaf = Leaf(Operator.EQUAL, column.name)
     is_indexed = any(
         column.name in names and rules.serves(kind, leaf) for kind, names in table.in_force.items()
@@ -80,7 +80,7 @@ def _entries_of_query(column: ColumnOverview, table: TableOverview, rules: Acces
 
 
 def _votes(
-    column: ColumnOverview, candidates: Candidates, rules: AccessPaths, entries: _QueryEntries
+    column: ColumnOverview, candidates: Candidates, rules: AccessRules, entries: _QueryEntries
 ) -> Iterator[tuple[int, Index, float]]:
     """Yield disjunct, index and saved entries a row for each vote of a column's query."""
     leaf = Leaf(Operator.EQUAL, column.name)

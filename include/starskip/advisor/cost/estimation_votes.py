@@ -22,7 +22,7 @@ from starskip.advisor.cost.leaf_estimates import LeafEstimate, leaf_estimates
 from starskip.advisor.cost.proposed_sets import NO_INDEXES, IndexSet, VoteRules, proposed_sets
 from starskip.advisor.cost.segment_estimates import SegmentState
 from starskip.advisor.cost.vote_rows import Saved, vote_rows, votes_table
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.sql.predicate import Leaf, Or, Predicate, leaves
@@ -37,7 +37,7 @@ def estimation_votes(
     table: TableOverview,
     candidates: Candidates,
     in_force: Collection[Index],
-    rules: AccessPaths,
+    rules: AccessRules,
     vote_rules: VoteRules | None = None,
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table.
@@ -57,7 +57,7 @@ def estimation_votes(
         entries = [
             _DisjunctEntries(disjunct, estimates, state, len(workload.instances)) for disjunct in disjuncts
         ]
-        without = np.sum([disjunct.of(NO_INDEXES) for disjunct in entries], axis=0)
+        without = np.sum([disjunct.entries(NO_INDEXES) for disjunct in entries], axis=0)
         voted = []
         if orders != {True}:
             voted += [
@@ -85,14 +85,14 @@ class _DisjunctEntries:
             work = filter_work(disjunct, estimates, state.answers(indexes), is_reordered=is_reordered)
             return np.broadcast_to(work.entries, instances)
 
-        self.of = entries
+        self.entries = entries
 
 
 def _index_sets(
-    disjunct: _DisjunctEntries, candidates: Candidates, rules: AccessPaths, vote_rules: VoteRules
+    disjunct: _DisjunctEntries, candidates: Candidates, rules: AccessRules, vote_rules: VoteRules
 ) -> list[IndexSet]:
     """Return the sets of indexes that a disjunct votes for, and the droppings that it votes against."""
-    proposed = proposed_sets(disjunct.disjunct, candidates, rules, disjunct.of, vote_rules)
+    proposed = proposed_sets(disjunct.disjunct, candidates, rules, disjunct.entries, vote_rules)
     droppable = {
         frozenset({index}): None
         for leaf in leaves(disjunct.disjunct)
@@ -102,7 +102,7 @@ def _index_sets(
     return [*proposed, *droppable]
 
 
-def _orders(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
+def _orders(disjunct: Predicate, candidates: Candidates, rules: AccessRules) -> list[IndexSet]:
     """Return each sort order that answers something of the disjunct, and the end of the present one."""
     asked = {
         index: None
@@ -114,8 +114,8 @@ def _orders(disjunct: Predicate, candidates: Candidates, rules: AccessPaths) -> 
 
 
 def _saved(disjunct: _DisjunctEntries, sets: Sequence[IndexSet], without: Ratios, table_rows: int) -> Saved:
-    before = disjunct.of(NO_INDEXES)
-    after = np.array([disjunct.of(item) for item in sets]).reshape(len(sets), len(before)).T
+    before = disjunct.entries(NO_INDEXES)
+    after = np.array([disjunct.entries(item) for item in sets]).reshape(len(sets), len(before)).T
     reads = (without > 0)[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = (before[:, None] - after) / without[:, None]

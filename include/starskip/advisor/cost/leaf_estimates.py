@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from starskip.advisor.cost.leaf_masks import LEAST_UNKNOWN_RATIO, assumed_ratio
 from starskip.advisor.cost.parser_selectivity import distinct_literals, equality_ratio
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.workload.shape_workload import Instance, Literals
 from starskip.sql.predicate import (
     EQUALITIES,
@@ -59,7 +59,7 @@ def leaf_estimates(
     shape: QueryShape,
     instances: Mapping[Literals, Instance],
     table: TableOverview,
-    rules: AccessPaths,
+    rules: AccessRules,
 ) -> dict[Leaf, LeafEstimate]:
     """Return an estimate of every leaf of the shape's filter, over its instances in their order."""
     distinct = dict.fromkeys(leaves(shape.filter))
@@ -89,7 +89,7 @@ def surviving_ratios(predicate: Predicate, estimates: Mapping[Leaf, LeafEstimate
 
 
 def _estimate(
-    leaf: Leaf, literals: Sequence[Literals], table: TableOverview, rules: AccessPaths
+    leaf: Leaf, literals: Sequence[Literals], table: TableOverview, rules: AccessRules
 ) -> LeafEstimate:
     column = table.columns.get(leaf.column)
     entries = 0.0 if leaf.operator in _WITHOUT_SCAN else column.entries_per_row if column else 1.0

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
 from starskip.advisor.cost.vote_rows import Saved, vote_rows, votes_table
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.query_shape import parsed_shape
 
@@ -26,7 +26,7 @@ def leapfrog_votes(
     shapes: Sequence[ShapeWorkload],
     estimates: pa.Table,
     candidates: Candidates,
-    rules: AccessPaths,
+    rules: AccessRules,
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table, from its ESTIMATES summed over segments."""
     found: dict[tuple[str, str], list[_Estimate]] = {}

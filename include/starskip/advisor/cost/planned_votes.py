@@ -21,7 +21,7 @@ from starskip.advisor.cost.segment_estimates import (
     merge_estimates,
 )
 from starskip.advisor.cost.voting_shapes import is_selective, voting_shapes
-from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.access_rules import AccessRules, access_rules
 from starskip.advisor.families.families import BUILT_IN, FamilyChoice
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index, by_column, drop_of
@@ -57,7 +57,7 @@ class TablePlan:
     columns: frozenset[str]
     candidates: Candidates
     in_force: frozenset[Index]
-    rules: AccessPaths
+    rules: AccessRules
     shapes_of: ShapeSource
     overview: TableOverview
     entries_scanned_threshold: int = 0
@@ -123,7 +123,7 @@ def indexes_in_force(overview: TableOverview) -> frozenset[Index]:
 
 def rules_of(
     overview: TableOverview, settings: Settings, families: tuple[Family, ...] = BUILT_IN
-) -> AccessPaths:
+) -> AccessRules:
     """Return what indexes answer in the target version, for this table."""
     short = (
         name
@@ -132,7 +132,7 @@ def rules_of(
         and column.cardinality is not None
         and column.cardinality < REGEXP_DICTIONARY_VALUES
     )
-    return access_paths(settings.scoring.pinot_version, frozenset(short), families)
+    return access_rules(settings.scoring.pinot_version, frozenset(short), families)
 
 
 def table_plans(

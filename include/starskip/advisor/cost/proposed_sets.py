@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.advisor.cost.alternatives import Candidates
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index
 from starskip.sql.predicate import And, Predicate, leaves
 
@@ -45,7 +45,7 @@ class VoteRules:
 def proposed_sets(
     disjunct: Predicate,
     candidates: Candidates,
-    rules: AccessPaths,
+    rules: AccessRules,
     entries_with: Callable[[IndexSet], Ratios],
     vote_rules: VoteRules,
 ) -> list[IndexSet]:
@@ -93,7 +93,7 @@ def _further_sets(
     return [larger[position] for position in np.unique(best[is_wanted & (gain > _NOTHING)]).tolist()]
 
 
-def _term_sets(term: Predicate, candidates: Candidates, rules: AccessPaths) -> list[IndexSet]:
+def _term_sets(term: Predicate, candidates: Candidates, rules: AccessRules) -> list[IndexSet]:
     """Return D_t: an index for each leaf of the term that one could answer, by preferred kind."""
     served = [
         [

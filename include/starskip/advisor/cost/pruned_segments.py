@@ -16,7 +16,7 @@ import pyarrow as pa
 from starskip.advisor.cost.leaf_positions import Literals, bound_texts, signed
 from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
 from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import literal_value, ordered
+from starskip.tables.value_positions import ordered, value_of_type
 
 _MOST_IN_VALUES = 10
 """DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are not looked at."""
@@ -81,7 +81,7 @@ def _is_contradiction(
     """Return whether no value at all lies between the bounds."""
     if low is None or high is None:
         return False
-    least, most = (literal_value(text, ends.kind, exact=False) for text in (low, high))
+    least, most = (value_of_type(text, ends.kind, exact=False) for text in (low, high))
     if least is None or most is None:
         return False
     return bool(least > most if all(inclusive) else least >= most)
@@ -98,5 +98,5 @@ def _has(ends: ColumnEnds, text: str | None, compare: Callable[[Any, Any], bool]
     """Return whether an end compares so with a literal; all do with None, none with one of another type."""
     if text is None:
         return True
-    bound = literal_value(text, ends.kind, exact=False)
+    bound = value_of_type(text, ends.kind, exact=False)
     return bound is not None and any(value is not None and compare(value, bound) for value in ends.values)

@@ -26,7 +26,7 @@ from starskip.advisor.cost.filter_cost import Answers, filter_cost, filter_entri
 from starskip.advisor.cost.leaf_masks import LEAST_UNKNOWN_RATIO, ConstantFilter
 from starskip.advisor.cost.observed_scan import observed_scan
 from starskip.advisor.cost.pruned_segments import is_pruned, segment_ends
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index, by_column
 from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload
 from starskip.sql.predicate import And, Leaf, Predicate, Slot, leaves
@@ -43,7 +43,7 @@ class SegmentState:
     ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
     """
 
-    rules: AccessPaths
+    rules: AccessRules
     sorted_columns: frozenset[str] = frozenset()
     in_force: frozenset[Index] = frozenset()
     constant_columns: frozenset[str] = frozenset()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from starskip.advisor.cost.facts_source import FactsSource
 from starskip.advisor.cost.read_overviews import read_overviews
-from starskip.advisor.cost.table_source import TableSource
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.leaf_records import TableSize
 from starskip.errors import SourceError
@@ -28,7 +28,7 @@ def table_sizes(engine: Engine, night: Night) -> Mapping[str, TableSize]:
 class FoundSizes:
     """Sizes of tables from a folder of segments or packed metadata, each read when it is first asked for."""
 
-    source: TableSource
+    source: FactsSource
     progress: Progress
     _known: dict[str, TableSize | None] = field(default_factory=dict)
 

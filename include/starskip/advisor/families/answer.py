@@ -93,6 +93,10 @@ class AnswerOffer:
     gain_bytes: float | None = None
     detail: Any = None
 
+    def entries_of(self, scanned_in_filter: float) -> float:
+        """Return the entries of which an answer must save a share, among all that were scanned in filter."""
+        return self.total_entries or scanned_in_filter
+
 
 class AnswersChosen(Protocol):
     """The chosen answers of all families, exclusive ones in the order in which queries try them."""
@@ -116,5 +120,5 @@ class AnswersChosen(Protocol):
         ...
 
 
-Answer = Callable[[TableQueries], AnswerOffer]
+AnswerFinder = Callable[[TableQueries], AnswerOffer]
 """Returns the candidates of a family for one table."""

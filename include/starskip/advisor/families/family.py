@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.advisor.families.answer import Answer, AnswerOffer, AnswersChosen
+from starskip.advisor.families.answer import AnswerFinder, AnswerOffer, AnswersChosen
 from starskip.advisor.families.family_section import FamilySection
 from starskip.advisor.families.measured import MeasuredAdvice
 from starskip.advisor.run.gate import Gate
@@ -46,7 +46,7 @@ class Family:
     singular: str
     plural: str
     path: AccessPath | None = None
-    answer: Answer | None = None
+    answer: AnswerFinder | None = None
     config: ConfigKey | None = None
     document: Callable[[Sequence[str]], Mapping[str, Any]] | None = None
     settings: type[SettingsGroup] | None = None

@@ -113,7 +113,7 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     tables = usable_tables(night, builds.advice, builds.stage)
     withheld = withheld_builds(night, builds.advice)
     snapshot_of = cache(night.store.snapshot)
-    aside = night.store.staged_write(builds.artefact, night.date_text)
+    staged = night.store.staged_write(builds.artefact, night.date_text)
     parts: dict[str, Part] = {}
     counts = dict.fromkeys(OUTCOMES, 0)
     warnings = []
@@ -124,7 +124,7 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
         failures = dict.fromkeys(row["detail"] for row in build.rows if row["outcome"] == FAILED)
         warnings += [printable(f"table {table}: {builds.plural} not built: {each}") for each in failures]
         rows = pa.Table.from_pylist(list(build.rows), schema=night.store.schemas[builds.artefact])
-        parts[table] = Part(aside.write(table, rows), build.properties)
+        parts[table] = Part(staged.write(table, rows), build.properties)
     night.publish(builds.artefact, parts)
     return StageResult({"tables": len(tables), **counts}, tuple(warnings))
 

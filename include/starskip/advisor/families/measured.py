@@ -17,7 +17,7 @@ from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
 from starskip.storage.snapshot import SnapshotSource
 
-SparedFiles = Callable[[Expression, pa.Array], Mask]
+SkippedFiles = Callable[[Expression, pa.Array], Mask]
 """Returns which of the files (paths) indexes leave alone for a predicate."""
 
 
@@ -27,13 +27,13 @@ class Measured:
 
     ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
     family's own advice, and warnings; takes the chosen indexes of files, of all families, and by how much
-    another choice could be better. ``spared``: which files all candidates together leave alone, None
+    another choice could be better. ``skipped``: which files all candidates together leave alone, None
     where families measured after this one need not know.
     """
 
     skips: FileSkips | None
     advise: Callable[[Collection[Index], float], tuple[Any, Sequence[str]]]
-    spared: SparedFiles | None = None
+    skipped: SkippedFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class MeasuredAdvice:
     ``publish`` takes the advice by table, and returns how many indexes are chosen.
     """
 
-    measure: Callable[[Engine, Night, str, SnapshotSource, SparedFiles], Measured]
+    measure: Callable[[Engine, Night, str, SnapshotSource, SkippedFiles], Measured]
     publish: Callable[[Night, Mapping[str, Any]], int]
 
 
-def spared_by_any(measured: Sequence[Measured]) -> SparedFiles:
+def skipped_by_any(measured: Sequence[Measured]) -> SkippedFiles:
     """Return which files the candidates of any of the families leave alone."""
-    known = [each.spared for each in measured if each.spared is not None]
+    known = [each.skipped for each in measured if each.skipped is not None]
 
-    def spared(predicate: Expression, paths: pa.Array) -> Mask:
+    def skipped(predicate: Expression, paths: pa.Array) -> Mask:
         found = np.zeros(len(paths), np.bool_)
         for each in known:
             found |= each(predicate, paths)
         return found
 
-    return spared
+    return skipped

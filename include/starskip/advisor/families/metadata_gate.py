@@ -15,7 +15,7 @@ from starskip.advisor.run.stream_rows import published
 from starskip.errors import SourceError, SourceOutage
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.parquet.parquet_footers import counted_rows
 from starskip.lake.plain_paths import plain_paths
 
@@ -104,7 +104,7 @@ def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, in
 
 
 def _live_paths(lake: LakeTable) -> pa.Array:
-    snapshot = open_table(lake.path, lake.listed_format, look_above=False)
+    snapshot = open_lake_table(lake.path, lake.listed_format, look_above=False)
     paths: pa.Array = snapshot.files.column("path").combine_chunks()
     if not snapshot.is_versioned:
         return paths

@@ -118,9 +118,9 @@ def _chosen(
     start = greedy_set(values, linear, time_s * _GREEDY_TIME_RATIO)
     solved = _solved(values, linear, start, deadline - time_s * _POLISH_TIME_RATIO)
     found = [start] if solved.chosen is None else [start, solved.chosen]
-    best = max(found, key=lambda chosen: float(values.of(chosen[None, :])[0]))
+    best = max(found, key=lambda chosen: float(values.worth(chosen[None, :])[0]))
     best = _without_idle(values, _smallest_twins(values, linear, best, limits, deadline))
-    worth = float(values.of(best[None, :])[0])
+    worth = float(values.worth(best[None, :])[0])
     bound = max(solved.bound, worth)
     return Choice(
         indexes=frozenset(index for index, taken in zip(items.indexes, best, strict=False) if taken),
@@ -138,7 +138,7 @@ def _added(values: SetValues, chosen: Flags, worth: float) -> Mapping[Index, flo
     others = [each for each in range(first, values.variables) if not chosen[each]]
     larger = np.repeat(chosen[None, :], len(others), axis=0)
     larger[np.arange(len(others)), others] = True
-    gains = values.of(larger) - worth
+    gains = values.worth(larger) - worth
     return {
         values.items.answers[each - first].index: float(gain)
         for each, gain in zip(others, gains, strict=True)
@@ -212,7 +212,7 @@ def _smallest_twins(
         swapped = np.repeat(chosen[None, :], len(twins) + 1, axis=0)
         swapped[1:, position] = False
         swapped[np.arange(1, len(twins) + 1), twins] = True
-        worth = values.of(swapped)
+        worth = values.worth(swapped)
         is_as_good = (worth[1:] >= worth[0] - _EQUAL_RATIO * abs(worth[0])) & linear.allow(swapped[1:])
         if is_as_good.any():
             chosen = swapped[1 + int(np.argmax(is_as_good))]
@@ -228,6 +228,6 @@ def _without_idle(values: SetValues, chosen: Flags) -> Flags:
     without[np.arange(1, len(members) + 1), members] = False
     # A bonus for staying is no reason to stay where nothing is saved.
     bonus = np.concatenate([[0.0], np.minimum(values.costs[members], 0.0)])
-    worth = values.of(without) - bonus
+    worth = values.worth(without) - bonus
     idle = np.flatnonzero(worth[1:] >= worth[0])
     return _without_idle(values, without[1 + int(idle[0])]) if len(idle) else chosen

@@ -25,12 +25,12 @@ Flags = npt.NDArray[np.bool_]
 class ItemList:
     """Vote lists that save the same together, as one.
 
-    ``silenced_by``: positions of the exclusive answers that serve its queries. ``shape``: the shape whose
+    ``answered_by``: positions of the exclusive answers that serve its queries. ``shape``: the shape whose
     answers it competes with, -1 where none is exclusive-free.
     """
 
     votes: VoteList
-    silenced_by: frozenset[int] = frozenset()
+    answered_by: frozenset[int] = frozenset()
     shape: int = -1
 
 
@@ -48,7 +48,7 @@ class ChoiceItems:
     lists: tuple[ItemList, ...]
     exclusive_gains: Amounts
     other_gains: Amounts
-    silenced_shapes: Flags
+    answered_shapes: Flags
 
 
 def choice_items(lists: Sequence[VoteList], answers: Sequence[AnswerCandidate]) -> ChoiceItems:
@@ -58,28 +58,28 @@ def choice_items(lists: Sequence[VoteList], answers: Sequence[AnswerCandidate]) 
     exclusive = [position for position, each in enumerate(ordered) if each.is_exclusive]
     others = [position for position, each in enumerate(ordered) if not each.is_exclusive]
     shapes = sorted(frozenset().union(*serving.values())) if serving else []
-    silenced = {shape: frozenset(p for p in exclusive if shape in serving[p]) for shape in shapes}
+    answering = {shape: frozenset(p for p in exclusive if shape in serving[p]) for shape in shapes}
     contested = [shape for shape in shapes if any(shape in serving[p] for p in others)]
     number = {shape: position for position, shape in enumerate(contested)}
     groups: dict[tuple[frozenset[int], int], list[VoteList]] = {}
     for votes in sorted(lists, key=lambda item: (item.table, item.shape_id, item.disjunct)):
-        key = (silenced.get(votes.shape_id, frozenset()), number.get(votes.shape_id, -1))
+        key = (answering.get(votes.shape_id, frozenset()), number.get(votes.shape_id, -1))
         groups.setdefault(key, []).append(votes)
     items = tuple(
         ItemList(merged, by, shape) for (by, shape), each in groups.items() for merged in _together(each)
     )
     gains: dict[frozenset[int], Amounts] = {}
     for shape in shapes:
-        if not silenced[shape]:
+        if not answering[shape]:
             continue
-        row = gains.setdefault(silenced[shape], np.full(len(ordered), np.nan))
-        for position in silenced[shape]:
+        row = gains.setdefault(answering[shape], np.full(len(ordered), np.nan))
+        for position in answering[shape]:
             saved = ordered[position].saving_entries[shape]
             row[position] = saved if np.isnan(row[position]) else row[position] + saved
     other = np.full((len(contested), len(ordered)), np.nan)
-    silenced_shapes = np.zeros((len(contested), len(ordered)), np.bool_)
+    answered_shapes = np.zeros((len(contested), len(ordered)), np.bool_)
     for shape, row_number in number.items():
-        silenced_shapes[row_number, sorted(silenced[shape])] = True
+        answered_shapes[row_number, sorted(answering[shape])] = True
         for position in others:
             if shape in serving[position]:
                 other[row_number, position] = ordered[position].saving_entries[shape]
@@ -89,7 +89,7 @@ def choice_items(lists: Sequence[VoteList], answers: Sequence[AnswerCandidate]) 
         lists=items,
         exclusive_gains=np.array(list(gains.values())).reshape(len(gains), len(ordered)),
         other_gains=other,
-        silenced_shapes=silenced_shapes,
+        answered_shapes=answered_shapes,
     )
 
 

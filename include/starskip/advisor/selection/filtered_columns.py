@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from starskip.advisor.families.access_paths import AccessPaths
+from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Reason, Verdict, reason_of, refused
@@ -31,7 +31,7 @@ def columns_without_votes(
     overview: TableOverview,
     voted: Collection[Index],
     families: Sequence[Family],
-    rules: AccessPaths,
+    rules: AccessRules,
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column that has no vote, by number of queries.
 
@@ -46,7 +46,7 @@ def columns_without_votes(
     )
 
 
-def without_segments(shapes: Uses, family: Family, rules: AccessPaths) -> tuple[Verdict, ...]:
+def without_segments(shapes: Uses, family: Family, rules: AccessRules) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column of a table that has no segments."""
     detail = "the table has no segments to read facts from"
     return tuple(
@@ -56,7 +56,7 @@ def without_segments(shapes: Uses, family: Family, rules: AccessPaths) -> tuple[
 
 
 def without_enough_queries(
-    shapes: Uses, family: Family, rules: AccessPaths, queries: float, least: int
+    shapes: Uses, family: Family, rules: AccessRules, queries: float, least: int
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column of a table that too few queries ask for any advice."""
     detail = (
@@ -68,7 +68,7 @@ def without_enough_queries(
     )
 
 
-def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessPaths) -> frozenset[Index]:
+def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessRules) -> frozenset[Index]:
     """Return those of ``indexes`` that answer a predicate of some query."""
     asked = {leaf for shape, _ in shapes for leaf in leaves(shape.filter)}
     return frozenset(
@@ -82,7 +82,7 @@ def _most_asked_first(uses: Mapping[str, _Use]) -> list[tuple[str, _Use]]:
     return sorted(uses.items(), key=lambda item: (-item[1].queries, item[0]))
 
 
-def _uses(shapes: Uses, families: Sequence[Family], rules: AccessPaths) -> Mapping[str, _Use]:
+def _uses(shapes: Uses, families: Sequence[Family], rules: AccessRules) -> Mapping[str, _Use]:
     uses: dict[str, _Use] = {}
     for shape, queries in shapes:
         counted: set[str] = set()

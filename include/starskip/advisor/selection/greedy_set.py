@@ -52,7 +52,7 @@ def greedy_set(values: SetValues, limits: LinearLimits, time_s: float) -> Flags:
     found = [_grown(values, limits, moves, None, has_time)]
     if limits.byte_shares is not None and has_time():
         found.append(_grown(values, limits, moves, limits.byte_shares, has_time))
-    best: Flags = max([nothing, *found], key=lambda chosen: float(values.of(chosen[None, :])[0]))
+    best: Flags = max([nothing, *found], key=lambda chosen: float(values.worth(chosen[None, :])[0]))
     return _exchanged(values, limits, best, has_time)
 
 
@@ -81,14 +81,14 @@ def _grown(
 ) -> Flags:
     """Return what additions lead to; the first is made whatever the time."""
     chosen: Flags = np.zeros(values.variables, np.bool_)
-    worth = float(values.of(chosen[None, :])[0])
+    worth = float(values.worth(chosen[None, :])[0])
     while not chosen.any() or has_time():
         larger: Flags = np.logical_or(chosen, moves)
         larger = larger[(larger != chosen).any(axis=1)]
         larger = larger[limits.allow(larger)]
         if not len(larger):
             return chosen
-        gains = values.of(larger) - worth
+        gains = values.worth(larger) - worth
         weights = gains if shares is None else gains / np.maximum((larger & ~chosen) @ shares, _LEAST_SHARE)
         best = int(np.argmax(weights))
         if gains[best] <= _LEAST_RATIO * max(abs(worth), 1.0):
@@ -99,14 +99,14 @@ def _grown(
 
 def _exchanged(values: SetValues, limits: LinearLimits, chosen: Flags, has_time: Callable[[], bool]) -> Flags:
     """Return the set after all exchanges of one member, and removals, that make it worth more."""
-    worth = float(values.of(chosen[None, :])[0])
+    worth = float(values.worth(chosen[None, :])[0])
     is_better = True
     while is_better and has_time():
         is_better = False
         for member in np.flatnonzero(chosen).tolist():
             others = _exchanges(chosen, member)
             others = others[limits.allow(others)]
-            found = values.of(others)
+            found = values.worth(others)
             best = int(np.argmax(found)) if len(found) else -1
             if best >= 0 and found[best] > worth + _LEAST_RATIO * max(abs(worth), 1.0):
                 chosen, worth, is_better = others[best], float(found[best]), True

@@ -98,7 +98,7 @@ def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
     lists = []
     for item in night.lists:
         made = changes & item.indexes
-        lists.append(_told_anew(item, made) if made else item)
+        lists.append(_restated(item, made) if made else item)
         saved_by_shape[item.shape_id] = saved_by_shape.get(item.shape_id, 0.0) + item.saving(made).entries
     shapes = {
         shape_id: replace(shape, entries=max(shape.entries - saved_by_shape.get(shape_id, 0.0), 0.0))
@@ -108,7 +108,7 @@ def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
     return replace(night, lists=lists, shapes=shapes, entries=replace(night.entries, total=total))
 
 
-def _told_anew(item: VoteList, made: IndexSet) -> VoteList:
+def _restated(item: VoteList, made: IndexSet) -> VoteList:
     """Return the list with ``made`` as what is there: not to make a thing is now to undo it.
 
     Where not all sets are listed, so are not all of these: every listed one beside ``made``, and the

@@ -64,14 +64,14 @@ def solve(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) 
     bundles: dict[IndexSet, int] = {}
     least = 0.0
     if len(values.savings) > _MANY_SETS:
-        worth = float(values.of(start[None, :])[0])
+        worth = float(values.worth(start[None, :])[0])
         least = max(worth, 0.0) * _LEFT_OUT_RATIO / len(values.items.lists)
     lost = 0.0
     for item in values.items.lists:
-        if not item.silenced_by and item.shape < 0 and _is_covered(item.votes):
+        if not item.answered_by and item.shape < 0 and _is_covered(item.votes):
             _add_covered(rows, number, bundles, item.votes)
         else:
-            after = later.get(item.silenced_by, {})
+            after = later.get(item.answered_by, {})
             lost += _add_list(rows, number, item, after, others.get(item.shape, ()), least)
     for amounts, most in zip(limits.amounts, limits.at_most, strict=True):
         scale = max(float(most), 1.0)
@@ -93,7 +93,7 @@ def most_worth(values: SetValues) -> float:
     of_group: dict[frozenset[int], float] = {}
     for item in items.lists:
         best = max(0.0, *(each.entries for each in item.votes.alternatives.values()))
-        of_group[item.silenced_by] = of_group.get(item.silenced_by, 0.0) + best
+        of_group[item.answered_by] = of_group.get(item.answered_by, 0.0) + best
     for gains in items.exclusive_gains:
         group = frozenset(np.flatnonzero(~np.isnan(gains)).tolist())
         of_group[group] = max(of_group.get(group, 0.0), float(np.nanmax(gains)))
@@ -163,7 +163,7 @@ class _Rows:
 def _add_exclusive(rows: _Rows, values: SetValues) -> dict[frozenset[int], dict[int, list[int]]]:
     """Add the variables z; return for each group's answers the y of each with the z tried after it."""
     first = len(values.items.indexes)
-    of_lists = {item.silenced_by for item in values.items.lists}
+    of_lists = {item.answered_by for item in values.items.lists}
     found: dict[frozenset[int], dict[int, list[int]]] = {}
     for gains in values.items.exclusive_gains:
         positions = np.flatnonzero(~np.isnan(gains)).tolist()
@@ -190,8 +190,8 @@ def _add_others(rows: _Rows, values: SetValues) -> dict[int, list[int]]:
         for position in np.flatnonzero(np.nan_to_num(gains) > 0).tolist():
             taken = rows.variable(float(gains[position]))
             rows.at_most({taken: 1.0, first + position: -1.0}, 0.0)
-            for silencing in np.flatnonzero(values.items.silenced_shapes[shape]).tolist():
-                rows.at_most({taken: 1.0, first + silencing: 1.0}, 1.0)
+            for answering in np.flatnonzero(values.items.answered_shapes[shape]).tolist():
+                rows.at_most({taken: 1.0, first + answering: 1.0}, 1.0)
             of_shape.setdefault(shape, []).append(taken)
         if len(of_shape.get(shape, ())) > 1:
             rows.at_most(dict.fromkeys(of_shape[shape], 1.0), 1.0)
@@ -208,7 +208,7 @@ def _add_list(
 ) -> float:
     """Add a list; return what it saves more at most with sets left out, which save ``least`` beyond a subset.
 
-    ``later``: y of each answer that silences it, with the z of those tried after it. ``others``: its w.
+    ``later``: y of each answer that serves its shape, with the z of those tried after it. ``others``: its w.
     """
     votes = item.votes
     harmed = _is_harmed(votes)

@@ -30,7 +30,7 @@ class _CompleteLists:
     starts: Positions
     savings: Amounts
 
-    def of(self, built: Amounts) -> Amounts:
+    def saved(self, built: Amounts) -> Amounts:
         """Return what they save, lists x sets; ``built``: indexes x sets."""
         codes = (self.bits @ built).astype(np.int64)
         found: Amounts = self.savings[self.starts[:, None] + codes]
@@ -51,7 +51,7 @@ class _ListedSets:
     savings: Amounts
     starts: Positions
 
-    def of(self, built: Amounts) -> Amounts:
+    def saved(self, built: Amounts) -> Amounts:
         """Return what they save, lists x sets; ``built``: indexes x sets."""
         is_built = (self.needs @ built) == self.sizes[:, None]
         best = np.maximum.reduceat(np.where(is_built, self.savings[:, None], _NEGATIVE), self.starts, axis=0)
@@ -65,8 +65,8 @@ class SetValues:
 
     ``needs``: alternatives x indexes, 1 where the alternative needs the index. ``sizes``: number of indexes
     of each alternative, ``savings`` its entries. ``parts``: the lists, as they are evaluated.
-    ``silencing``: lists x answers, 1 where the answer silences the list. ``costs``: upkeep of each index and
-    then of each answer.
+    ``answering``: lists x answers, 1 where the answer serves the list's shape. ``costs``: upkeep of each
+    index and then of each answer.
     """
 
     items: ChoiceItems
@@ -74,7 +74,7 @@ class SetValues:
     sizes: Amounts
     savings: Amounts
     parts: Sequence[_CompleteLists | _ListedSets]
-    silencing: csr_array
+    answering: csr_array
     costs: Amounts
 
     @property
@@ -82,7 +82,7 @@ class SetValues:
         """Number of indexes and answers."""
         return len(self.costs)
 
-    def of(self, chosen: Flags) -> Amounts:
+    def worth(self, chosen: Flags) -> Amounts:
         """Return what each set is worth, less its upkeep; ``chosen``: sets x (indexes, then answers)."""
         cells = max(len(self.items.lists), *(part.savings.size for part in self.parts), 1)
         step = max(_CELLS_AT_ONCE // cells, 1)
@@ -95,7 +95,7 @@ class SetValues:
         worth: Amounts = -(chosen @ self.costs)
         of_lists = self._of_lists(built.astype(np.float64))
         if answers.shape[1]:
-            of_lists[(self.silencing @ answers.T.astype(np.float64)) > 0] = 0.0
+            of_lists[(self.answering @ answers.T.astype(np.float64)) > 0] = 0.0
             worth = worth + self._of_exclusive(answers) + self._of_others(of_lists, answers)
         total: Amounts = worth + of_lists.sum(axis=0)
         return total
@@ -104,7 +104,7 @@ class SetValues:
         """Return what the lists save, lists x sets; ``built``: sets x indexes."""
         saved = np.zeros((len(self.items.lists), len(built)))
         for part in self.parts:
-            saved[part.lists] = part.of(built.T)
+            saved[part.lists] = part.saved(built.T)
         return saved
 
     def _of_exclusive(self, answers: Flags) -> Amounts:
@@ -134,7 +134,7 @@ class SetValues:
         for position in range(answers.shape[1]):
             gain = np.where(np.isnan(gains[:, position]), _NEGATIVE, gains[:, position])
             best = np.maximum(best, np.where(answers[:, [position]], gain, _NEGATIVE))
-        is_open = (answers @ self.items.silenced_shapes.T.astype(np.float64)) == 0
+        is_open = (answers @ self.items.answered_shapes.T.astype(np.float64)) == 0
         beyond: Amounts = (np.maximum(best - votes, 0.0) * is_open).sum(axis=1)
         return beyond
 
@@ -157,7 +157,7 @@ def set_values(items: ChoiceItems, upkeep: Mapping[Index, float]) -> SetValues:
         sizes=np.array([len(needed) for _, needed, _ in rows], np.float64),
         savings=np.array([saved for _, _, saved in rows], np.float64),
         parts=parts,
-        silencing=_incidence([sorted(item.silenced_by) for item in items.lists], len(items.answers)),
+        answering=_incidence([sorted(item.answered_by) for item in items.lists], len(items.answers)),
         costs=np.array([upkeep.get(index, 0.0) for index in variables], np.float64),
     )
 

@@ -12,7 +12,7 @@ from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.vote_list import IndexSet
-from starskip.advisor.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
+from starskip.advisor.workload.logged_queries import LoggedQueries
 
 LEAST_GAP_RATIO = 0.0005
 """A choice that another one could be better than by no more is told as proved."""
@@ -53,42 +53,39 @@ class AdvisedAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class VotedNights:
+    """The nights that voted: how many, and all entries of their queries, of which savings are shares.
+
+    ``in_force``: the indexes that the table has tonight; ``asked``: those of them that answer a query.
+    """
+
+    count: int = 1
+    entries: float = 0.0
+    in_force: IndexSet = frozenset()
+    asked: IndexSet = frozenset()
+    sorted_columns: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class TableAdvice:
     """The advice for one table.
 
     ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
-    ``drops_withheld``: why drops were not judged, empty if they were. ``asked``: the indexes in force that
-    answer a query. ``nights``: how many nights voted. ``unlogged_``: what the broker dropped from its
-    log, as estimated. ``answers``: those chosen beside the indexes, for which the queries of their shapes
-    voted; ``offers``: what they were chosen from, by family; ``total_entries``: all entries that answers
-    save shares of, by family. ``unlogged_texts``: what the broker redacted; ``leaves``: queries that were
-    leaves of multi-stage queries. ``voted_entries``: of all nights that voted, of which savings are shares.
+    ``drops_withheld``: why drops were not judged, empty if they were. ``answers``: those chosen beside the
+    indexes, for which the queries of their shapes voted; ``offers``: what they were chosen from, by family.
     """
 
     table: str
+    log: LoggedQueries
+    nights: VotedNights
     recommendation: Recommendation
-    refused: tuple[Verdict, ...]
-    drops: tuple[Verdict, ...]
-    queries: int
-    failed: int
-    unparsed: int
-    shapes: int
-    entries: int
+    refused: tuple[Verdict, ...] = ()
+    drops: tuple[Verdict, ...] = ()
+    drops_withheld: str = ""
     typical: TypicalEntries | None = None
     sort_order: Recommendation | None = None
-    nights: int = 1
-    in_force: IndexSet = frozenset()
-    sorted_columns: frozenset[str] = frozenset()
-    asked: IndexSet = frozenset()
-    drops_withheld: str = ""
-    unlogged_queries: float = 0.0
-    unlogged_entries: float = 0.0
     answers: ChosenAnswers = field(default_factory=ChosenAnswers)
     offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
-    total_entries: Mapping[str, float] = field(default_factory=dict)
-    unlogged_texts: UnloggedTexts = NOTHING_REDACTED
-    leaves: int = 0
-    voted_entries: float = 0.0
 
     @property
     def gap_ratio(self) -> float | None:
@@ -110,11 +107,14 @@ class TableAdvice:
             AdvisedAnswer(
                 answer.index.family,
                 answer.columns,
-                self.answers.saving_entries(position)
-                / max(self.total_entries.get(answer.index.family, 0.0), 1.0),
+                self.answers.saving_entries(position) / max(self._total_entries(answer.index.family), 1.0),
                 None if answer.size_bytes is None else round(answer.size_bytes),
                 answer.config,
                 self.answers.shapes_of(position),
             )
             for position, answer in enumerate(self.answers.answers)
         ]
+
+    def _total_entries(self, family: str) -> float:
+        """Return all entries that the answers of a family save shares of."""
+        return self.offers[family].entries_of(self.nights.entries)

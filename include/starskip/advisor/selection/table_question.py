@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from starskip.advisor.cost.planned_votes import rules_of
 from starskip.advisor.cost.voting_shapes import voting_queries
-from starskip.advisor.families.access_paths import AccessPaths, access_paths
+from starskip.advisor.families.access_rules import AccessRules, access_rules
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.file_skips import FileSkips
@@ -64,11 +64,11 @@ class TableQuestion:
         return self.queries >= self.settings.workload.num_queries_threshold
 
     @property
-    def rules(self) -> AccessPaths:
+    def rules(self) -> AccessRules:
         """Return the access paths of indexes in the version of Pinot that is advised for."""
         if self.overview:
             return rules_of(self.overview, self.settings, self.families.known)
-        return access_paths(self.settings.scoring.pinot_version, families=self.families.known)
+        return access_rules(self.settings.scoring.pinot_version, families=self.families.known)
 
     @property
     def uses(self) -> Uses:

@@ -13,11 +13,11 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.cost.facts_source import FactsSource, FoundFacts
 from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.advisor.cost.table_sizes import FoundSizes
-from starskip.advisor.cost.table_source import FoundFacts, TableSource
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
@@ -71,9 +71,9 @@ class TuneRequest:
     configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
 
     @property
-    def source(self) -> TableSource:
+    def source(self) -> FactsSource:
         """Return the source of the facts of tables."""
-        return TableSource(
+        return FactsSource(
             self.segments_root, self.metadata_path, self.configured, self.settings, self.families
         )
 

@@ -23,7 +23,7 @@ from starskip.advisor.workload.function_text import (
 from starskip.predicates.data_types import family_of, literal_type_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.predicates.expression_json import UNKNOWN
-from starskip.predicates.literal_text import literal_value
+from starskip.predicates.literal_text import catalyst_value
 
 _OPERATORS = {
     "=": "EqualTo",
@@ -140,7 +140,7 @@ class _Reader:
             return
         if data_type is not None and not _is_text(data_type):
             plain = _PLAIN.match(self._text, at)
-            value = literal_value(plain[0], data_type) if plain else None
+            value = catalyst_value(plain[0], data_type) if plain else None
             if plain and value is not None:
                 yield Literal(value), plain.end()
             return
@@ -246,7 +246,7 @@ class _Reader:
         data_type = value_type(left) or ("string" if isinstance(left, Call) and left.name in _TEXTS else None)
         if data_type is None:
             return UNKNOWN
-        values = [literal_value(each, data_type) for each in listed if each != "null"]
+        values = [catalyst_value(each, data_type) for each in listed if each != "null"]
         if any(each is None for each in values):
             return UNKNOWN
         return Call("In", (left, LiteralSet(pa.array(values, literal_type_of(data_type)), "null" in listed)))

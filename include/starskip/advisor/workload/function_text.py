@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from starskip.predicates.expression import Call, Column, Expression, Literal
-from starskip.predicates.literal_text import literal_value
+from starskip.predicates.literal_text import catalyst_value
 
 PARSED_URL = re.compile(r"invoke\(ParseUrlEvaluator\([^()]{0,200}\)\.evaluate\(")
 """The beginning of ``parse_url`` and ``try_parse_url``, before the URL."""
@@ -35,7 +35,7 @@ def value_type(expression: Expression) -> str | None:
 def map_value(column: Expression, key: str) -> Expression | None:
     """Return ``column[key]``, None if it is no map, or the key's text is no value of its type."""
     types = map_types(column)
-    value = literal_value(key, types[0]) if types else None
+    value = catalyst_value(key, types[0]) if types else None
     return None if value is None else Call("GetMapValue", (column, Literal(value)))
 
 
@@ -50,7 +50,7 @@ _METHOD = '"evaluate"'
 
 def _array_contains(array: Expression, *rest: Expression) -> Expression | None:
     found = _ARRAY.fullmatch(array.data_type.strip()) if isinstance(array, Column) else None
-    value = literal_value(_joined(rest), found[1]) if found else None
+    value = catalyst_value(_joined(rest), found[1]) if found else None
     return None if value is None else Call("ArrayContains", (array, Literal(value)))
 
 
@@ -65,7 +65,7 @@ def _get_json_object(column: Expression, *path: Expression) -> Expression | None
 
 
 def _substring_index(column: Expression, *rest: Expression) -> Expression | None:
-    count = literal_value(_joined(rest[-1:]), "int")
+    count = catalyst_value(_joined(rest[-1:]), "int")
     sign = Literal(pa.scalar(_joined(rest[:-1])))
     return None if count is None else Call("SubstringIndex", (column, sign, Literal(count)))
 

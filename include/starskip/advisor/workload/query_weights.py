@@ -29,7 +29,7 @@ class QueryWeights:
 
     by_name: Mapping[str, float]
 
-    def of(self, shape: ShapeWorkload) -> float:
+    def weight_of(self, shape: ShapeWorkload) -> float:
         """Return the weight of a shape: its own times its table's."""
         return self.by_name.get(shape.table, 1.0) * self.by_name.get(shape.shape_id, 1.0)
 
@@ -56,7 +56,7 @@ def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) ->
     """Return WORKLOAD rows with the weights of their shapes; the batches as they are where none is given."""
     for batch in batches:
         if weights.by_name:
-            weighted = (replace(shape, weight=weights.of(shape)) for shape in workload_shapes(batch))
+            weighted = (replace(shape, weight=weights.weight_of(shape)) for shape in workload_shapes(batch))
             yield from workload_table(weighted).to_batches()
         else:
             yield batch

@@ -19,7 +19,7 @@ from starskip.file_metadata.opensearch.search_fields import (
     SIGN,
     literal_keys,
 )
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.like_pattern import Wildcard, like_parts
 from starskip.predicates.ordered_values import is_text, same_order
 from starskip.predicates.prefix_bounds import text_after
@@ -109,7 +109,7 @@ def _(clause: MinMaxClause, fields: SegmentFields) -> Translation | None:
     if counts is None:
         return None
     has_values = negation(term(counts, 0))
-    if clause.comparison.operator is Operator.IS_NOT_NULL:
+    if clause.comparison.operator is ComparisonOperator.IS_NOT_NULL:
         return Translation(has_values, frozenset([clause.index]))
     names = bounds_judged(clause.comparison, clause.least, clause.greatest)
     least, greatest = (fields.field(clause.index, name) for name in names)
@@ -214,22 +214,22 @@ def _possible_between(comparison: Comparison, least: Field, greatest: Field) -> 
     keys = _literals(comparison, least)
     if keys is None or not is_possible_known(comparison):
         return None
-    if comparison.operator is Operator.IN:
+    if comparison.operator is ComparisonOperator.IN:
         if comparison.negated:
             same = [all_of([term(least, key), term(greatest, key)]) for key in keys]
             return negation(any_of(same)) if same else None
         between = [all_of([bounds(least, lte=key), bounds(greatest, gte=key)]) for key in keys]
         return any_of(between) if between else NONE
     (key,) = keys
-    if comparison.operator is Operator.STARTS_WITH:
+    if comparison.operator is ComparisonOperator.STARTS_WITH:
         if comparison.negated:
             return negation(all_of([_prefixed(least, key), _prefixed(greatest, key)]))
         return all_of([bounds(greatest, gte=key), bounds(least, lt=text_after(key))])
     judged = {
-        Operator.BELOW: lambda: bounds(least, lt=key),
-        Operator.AT_MOST: lambda: bounds(least, lte=key),
-        Operator.AT_LEAST: lambda: bounds(greatest, gte=key),
-        Operator.ABOVE: lambda: bounds(greatest, gt=key),
+        ComparisonOperator.BELOW: lambda: bounds(least, lt=key),
+        ComparisonOperator.AT_MOST: lambda: bounds(least, lte=key),
+        ComparisonOperator.AT_LEAST: lambda: bounds(greatest, gte=key),
+        ComparisonOperator.ABOVE: lambda: bounds(greatest, gt=key),
     }
     return judged[comparison.operator]()
 
@@ -237,22 +237,27 @@ def _possible_between(comparison: Comparison, least: Field, greatest: Field) -> 
 def _any_value(comparison: Comparison, field: Field) -> Query | None:
     """Return the query of rows with a value, of several, that satisfies a comparison."""
     operator = comparison.operator
-    if operator is Operator.IS_NOT_NULL:
+    if operator is ComparisonOperator.IS_NOT_NULL:
         return {"exists": {"field": field.name}}
     keys = _literals(comparison, field)
     if keys is None:
         return None
-    if operator is Operator.IN:
+    if operator is ComparisonOperator.IN:
         if comparison.negated:
             return any_of(list(_between_all(field, keys)))
         return {"terms": {field.name: keys}} if keys else NONE
     if comparison.negated:
         return None
     (key,) = keys
-    limits = {Operator.BELOW: "lt", Operator.AT_MOST: "lte", Operator.AT_LEAST: "gte", Operator.ABOVE: "gt"}
+    limits = {
+        ComparisonOperator.BELOW: "lt",
+        ComparisonOperator.AT_MOST: "lte",
+        ComparisonOperator.AT_LEAST: "gte",
+        ComparisonOperator.ABOVE: "gt",
+    }
     if operator in limits:
         return bounds(field, **{limits[operator]: key})
-    if operator is Operator.STARTS_WITH:
+    if operator is ComparisonOperator.STARTS_WITH:
         return _prefixed(field, key)
     return _any_text(comparison, field) if is_text(field.values) else None
 
@@ -270,11 +275,11 @@ def _any_text(comparison: Comparison, field: Field) -> Query | None:
     text, operator = comparison.text, comparison.operator
     if len(text) > LONGEST_PATTERN:
         return None
-    if operator is Operator.ENDS_WITH:
+    if operator is ComparisonOperator.ENDS_WITH:
         return _wildcard(field, f"*{_escaped(text)}")
-    if operator is Operator.CONTAINS:
+    if operator is ComparisonOperator.CONTAINS:
         return _wildcard(field, f"*{_escaped(text)}*")
-    parts = like_parts(text, comparison.escape) if operator is Operator.LIKE else None
+    parts = like_parts(text, comparison.escape) if operator is ComparisonOperator.LIKE else None
     if parts is None:
         return None
     signs = {Wildcard.ANY: "*", Wildcard.ONE: "?"}

@@ -58,10 +58,10 @@ class OpenSearchStore:
         del data_keys, new_keys
         return self
 
-    def write(self, aside: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
+    def write(self, staged: StagedWrite, groups: Groups) -> Mapping[str, tuple[DataFile, ...]]:
         """See MetadataStore; all groups are in memory at a time."""
         block = uuid4().hex
-        staged: list[_Group] = []
+        pending: list[_Group] = []
         written: dict[str, tuple[DataFile, ...]] = {}
         columns: list[SearchColumn] = []
         for group, table in groups:
@@ -69,11 +69,11 @@ class OpenSearchStore:
             if table.num_rows:
                 searched = search_columns(group, table) if is_index(group) else {}
                 columns += searched.values()
-                staged.append(_staged(aside, group, table, block, searched))
-                written[group] = (staged[-1].file,)
-        if staged:
-            self.storage.put_fresh([(of.file.name, of.fields) for of in staged])
-            self.storage.write_pieces(piece for of in staged for piece in of.pieces())
+                pending.append(_staged(staged, group, table, block, searched))
+                written[group] = (pending[-1].file,)
+        if pending:
+            self.storage.put_fresh([(of.file.name, of.fields) for of in pending])
+            self.storage.write_pieces(piece for of in pending for piece in of.pieces())
         if columns:
             documents, url = self.storage.documents, self.storage.url
             documents.require_index(url.rows, ROWS, {each.field: {"type": each.kind} for each in columns})
@@ -120,7 +120,7 @@ class _Group:
 
 
 def _staged(
-    aside: StagedWrite, group: str, rows: pa.Table, block: str, searched: Mapping[str, SearchColumn]
+    staged: StagedWrite, group: str, rows: pa.Table, block: str, searched: Mapping[str, SearchColumn]
 ) -> _Group:
     owner = uuid4().hex
     contents: list[bytes] = []
@@ -137,7 +137,7 @@ def _staged(
     }
     of_block = block if searched else ""
     fields = ObjectFields(size, owner, len(contents), of_block, rows.num_rows, details)
-    name = f"{aside.folder}/{file_safe(group)}/{owner}.rows"
+    name = f"{staged.folder}/{file_safe(group)}/{owner}.rows"
     return _Group(DataFile(name, size, rows.num_rows), fields, contents)
 
 

@@ -23,7 +23,7 @@ _Counts = Sequence[Mapping[int, int] | None]
 _Bounds = Sequence[Mapping[int, bytes] | None]
 
 
-def bound_columns(
+def bounds_by_column(
     columns: Sequence[SnapshotColumn], lower: _Bounds, upper: _Bounds, nulls: _Counts, nans: _Counts
 ) -> dict[str, pa.Array]:
     """Return ``min.NAME``, ``max.NAME``, ``max_number.NAME`` and ``null_count.NAME`` of columns with bounds.

@@ -70,7 +70,7 @@ class DeleteFiles:
             }
         )
 
-    def of(self, entry: Entry) -> list[int] | None:
+    def numbers_for(self, entry: Entry) -> list[int] | None:
         """Return the numbers of the files that may name rows of a data file, None for none."""
         if not self._rows:
             return None

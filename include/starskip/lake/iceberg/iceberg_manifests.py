@@ -29,7 +29,7 @@ from pyiceberg.types import StructType
 
 from starskip.errors import SourceError, StarskipError
 from starskip.lake.iceberg.iceberg_avro import IcebergAvroFile, manifests_of
-from starskip.lake.iceberg.iceberg_bounds import bound_columns
+from starskip.lake.iceberg.iceberg_bounds import bounds_by_column
 from starskip.lake.iceberg.iceberg_deletes import DeleteFiles
 from starskip.lake.iceberg.iceberg_files import StoredFileIO
 from starskip.lake.iceberg.iceberg_metadata import damaged
@@ -134,7 +134,7 @@ def file_bounds(found: SnapshotFiles, columns: Sequence[SnapshotColumn]) -> pa.T
         for entries in _batches(_live(manifest, found.files, _BOUNDS, {})):
             told = ([entry.file[name] for entry in entries] for name in ("lower", "upper", "nulls", "nans"))
             try:
-                pieces.append(pa.table(bound_columns(columns, *told)))
+                pieces.append(pa.table(bounds_by_column(columns, *told)))
             except _UNREADABLE as error:
                 raise damaged(plain_path(manifest.manifest_path), error, "manifest") from None
     return pa.concat_tables(pieces) if pieces else pa.table({})
@@ -301,7 +301,7 @@ def _piece(
             # A file may be written again in its place, and added again.
             "etag": pa.array([f"iceberg:{_told(entry.added, table)}" for entry in entries], pa.string()),
             "rows": pa.array(each("rows"), pa.int64()),
-            "deletes": pa.array([deletes.of(entry) for entry in entries], pa.list_(pa.int32())),
+            "deletes": pa.array([deletes.numbers_for(entry) for entry in entries], pa.list_(pa.int32())),
             "file_format": pa.array([str(value).lower() for value in each("file_format")], pa.string()),
             SPEC: pa.array([entry.spec_id for entry in entries], pa.int32()),
         }

@@ -45,7 +45,7 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     """
     load_modules(night.skipping_modules)
     of_register = stage_named(stage)
-    gates = gates_behind(of_register, night)
+    gates = gates_after(of_register, night)
     verdicts: list[GateVerdict] = []
     held: dict[str, _Seen] = {}
     rows = 0
@@ -60,7 +60,7 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     return tuple(verdicts)
 
 
-def gates_behind(stage: Stage, night: Night) -> Sequence[Gate]:
+def gates_after(stage: Stage, night: Night) -> Sequence[Gate]:
     """Return the gate of the stage, if it has one of its own, and those of families for that stage."""
     own = (stage.load_gate(),) if stage.gate else ()
     of_families = [family.gates() for family in families_of_night(night).known if family.gates is not None]

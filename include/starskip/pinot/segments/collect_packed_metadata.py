@@ -99,15 +99,15 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
     What a symbolic link points to is replaced, not the link.
     """
     place = Path(os.path.realpath(path))
-    aside = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")
+    staged = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")
     try:
-        with aside.open("w", encoding="utf-8") as file:
+        with staged.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
-        aside.replace(place)
+        staged.replace(place)
     except OSError as error:
         if is_full_disk(error):
             raise full_disk(error, path) from error
         raise StorageError(f"{path}: cannot be written: {error.strerror}", location=str(path)) from error
     finally:
         with suppress(OSError):
-            aside.unlink()
+            staged.unlink()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import TEXTS
 from starskip.predicates.expression import Call, Column, Expression
 from starskip.skipping.clause import Clause
@@ -74,8 +74,8 @@ class GeometryBox(ColumnIndex):
         for axis in (0, 1):
             names = (_FIELDS[axis], _FIELDS[axis + 2])
             for operator, bound in (
-                (Operator.AT_LEAST, found[0][axis]),
-                (Operator.AT_MOST, found[0][axis + 2]),
+                (ComparisonOperator.AT_LEAST, found[0][axis]),
+                (ComparisonOperator.AT_MOST, found[0][axis + 2]),
             ):
                 conditions.append(
                     Condition(Comparison(column, operator, pa.array([bound], pa.float64())), *names)

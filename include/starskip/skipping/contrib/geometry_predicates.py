@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.predicates.comparison import Operator, comparison_of_function
+from starskip.predicates.comparison import ComparisonOperator, comparison_of_function
 from starskip.predicates.expression import Call, Expression, Literal
 from starskip.skipping.contrib.geometries import Bounds, geometry_of
 
@@ -18,7 +18,7 @@ CONSTRUCTORS = frozenset(
     {"udf:st_geomfromtext", "udf:st_geomfromwkt", "udf:st_wkttosql", "udf:st_geomfromwkb"}
 )
 _ROUNDING_RATIO = 1e-9
-_NEAR = frozenset({Operator.BELOW, Operator.AT_MOST, Operator.IN})
+_NEAR = frozenset({ComparisonOperator.BELOW, ComparisonOperator.AT_MOST, ComparisonOperator.IN})
 
 
 def literal_geometry(node: Expression) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.clause import Clause
 from starskip.skipping.collectors.ranges_collector import RangesCollector
@@ -79,7 +79,7 @@ class IpNetworks(GapList):
                 bounds = network_bounds(text) if isinstance(text, str) and self.is_of(column) else None
                 if bounds is not None:
                     of = Column(column.path, "binary")
-                    operators = (Operator.AT_LEAST, Operator.AT_MOST)
+                    operators = (ComparisonOperator.AT_LEAST, ComparisonOperator.AT_MOST)
                     return RangesClause(
                         self.specification,
                         "ranges",

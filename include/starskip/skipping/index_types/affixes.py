@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.errors import ConfigError
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_prefix, like_suffix
 from starskip.skipping.clause import Clause
@@ -28,7 +28,7 @@ class _AffixIndex(ColumnIndex):
 
     families = frozenset({"string"})
     sql_function: ClassVar[str]
-    operator: ClassVar[Operator]
+    operator: ClassVar[ComparisonOperator]
     of_pattern: ClassVar[Callable[[str, str], str]]
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
@@ -63,22 +63,28 @@ class _AffixIndex(ColumnIndex):
 
     def affix_comparison(self, found: Comparison) -> Comparison | None:
         """Return a comparison that the affix of each text satisfying ``found`` satisfies, None if unknown."""
-        if found.operator is Operator.IS_NOT_NULL:
+        if found.operator is ComparisonOperator.IS_NOT_NULL:
             return found
-        if found.operator is Operator.IN and not found.negated and pa.types.is_string(found.values.type):
-            return Comparison(found.column, Operator.IN, self.cut(found.values))
-        if found.operator is Operator.LIKE and not found.negated:
+        if (
+            found.operator is ComparisonOperator.IN
+            and not found.negated
+            and pa.types.is_string(found.values.type)
+        ):
+            return Comparison(found.column, ComparisonOperator.IN, self.cut(found.values))
+        if found.operator is ComparisonOperator.LIKE and not found.negated:
             affix = type(self).of_pattern(found.text, found.escape)
             found = Comparison(found.column, self.operator, pa.array([affix]))
         if found.operator is not self.operator or not found.text:
             return None
         if len(found.text) <= self.characters:
             return found
-        return None if found.negated else Comparison(found.column, Operator.IN, self.cut(found.values))
+        return (
+            None if found.negated else Comparison(found.column, ComparisonOperator.IN, self.cut(found.values))
+        )
 
     def cut(self, texts: pa.Array) -> pa.Array:
         """Return the affixes of texts."""
-        if self.operator is Operator.STARTS_WITH:
+        if self.operator is ComparisonOperator.STARTS_WITH:
             return pc.utf8_slice_codeunits(texts, 0, self.characters)
         return pc.utf8_slice_codeunits(texts, -self.characters)
 
@@ -88,7 +94,7 @@ class Prefix(_AffixIndex):
 
     kind = "prefix"
     sql_function = "left"
-    operator = Operator.STARTS_WITH
+    operator = ComparisonOperator.STARTS_WITH
     of_pattern = staticmethod(like_prefix)
 
     def affix_comparison(self, found: Comparison) -> Comparison | None:
@@ -103,13 +109,13 @@ class Suffix(_AffixIndex):
 
     kind = "suffix"
     sql_function = "right"
-    operator = Operator.ENDS_WITH
+    operator = ComparisonOperator.ENDS_WITH
     of_pattern = staticmethod(like_suffix)
 
 
 _NON_STRICT = {
-    Operator.BELOW: Operator.AT_MOST,
-    Operator.AT_MOST: Operator.AT_MOST,
-    Operator.AT_LEAST: Operator.AT_LEAST,
-    Operator.ABOVE: Operator.AT_LEAST,
+    ComparisonOperator.BELOW: ComparisonOperator.AT_MOST,
+    ComparisonOperator.AT_MOST: ComparisonOperator.AT_MOST,
+    ComparisonOperator.AT_LEAST: ComparisonOperator.AT_LEAST,
+    ComparisonOperator.ABOVE: ComparisonOperator.AT_LEAST,
 }

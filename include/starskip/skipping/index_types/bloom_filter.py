@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import ORDERED, arrow_type_of
 from starskip.predicates.expression import Expression
 from starskip.skipping.bloom_filters import may_hold
@@ -58,7 +58,7 @@ def bloom_clause(index: str, found: Comparison, false_positive_ratio: float) -> 
 
     A literal of another type may be equal to a value, and have another hash.
     """
-    if found.operator is not Operator.IN or found.negated:
+    if found.operator is not ComparisonOperator.IN or found.negated:
         return None
     if found.values.type != arrow_type_of(found.column.data_type):
         return None

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import INTEGERS, ORDERED, arrow_type_of, family_of, is_collated
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.clause import Clause
@@ -52,7 +52,9 @@ class Elements(Hybrid):
             case Call("ArrayContains", (Column() as column, Literal() as value)) if self.is_of(column):
                 of = _element_type(column.data_type)
                 if of is not None and value.value.is_valid and value.value.type == arrow_type_of(of):
-                    found = Comparison(Column(column.path, of), Operator.IN, pa.array([value.value]))
+                    found = Comparison(
+                        Column(column.path, of), ComparisonOperator.IN, pa.array([value.value])
+                    )
                     return self.clause_of(found)
         return None
 

@@ -22,7 +22,7 @@ from starskip.skipping.clause import Clause
 from starskip.skipping.collectors.ranges_collector import RangesCollector, gap_widths
 from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.value_ranges import Condition, RangesClause, conjuncts, is_possible_known
+from starskip.skipping.value_ranges import Condition, RangesClause, anded_comparisons, is_possible_known
 
 GAPS = 10
 MOST_GAPS = 10_000
@@ -86,7 +86,7 @@ class GapList(ColumnIndex):
         """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
         conditions = tuple(
             Condition(each, "least", "greatest")
-            for each in conjuncts(node)
+            for each in anded_comparisons(node)
             if self.is_of(each.column) and is_possible_known(each)
         )
         return RangesClause(self.specification, "ranges", conditions) if conditions else None

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from starskip.errors import ConfigError
 from starskip.predicates.column_name import column_name
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import NUMBERS
 from starskip.predicates.expression import Expression
 from starskip.skipping.clause import Clause
@@ -21,7 +21,7 @@ from starskip.skipping.collectors.cover_boxes import CoverBoxes, Points
 from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.column_index import check_family
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.skipping.value_ranges import Condition, RangesClause, conjuncts
+from starskip.skipping.value_ranges import Condition, RangesClause, anded_comparisons
 
 BOXES = 4
 MOST_BOXES = 1000
@@ -76,7 +76,7 @@ class GeoBox(SkippingIndex):
         """Label comparisons of the two columns, those of one AND together (figure 5)."""
         conditions = tuple(
             Condition(weaker, *_FIELDS[2 * axis : 2 * axis + 2])
-            for each in conjuncts(node)
+            for each in anded_comparisons(node)
             if (name := column_name(each.column.path)) in self.columns
             and (weaker := _of_doubles(each)) is not None
             for axis in (self.columns.index(name),)
@@ -84,8 +84,19 @@ class GeoBox(SkippingIndex):
         return RangesClause(self.specification, "boxes", conditions) if conditions else None
 
 
-_WEAK = {Operator.BELOW: Operator.AT_MOST, Operator.ABOVE: Operator.AT_LEAST}
-_KNOWN = frozenset({Operator.IN, Operator.BELOW, Operator.AT_MOST, Operator.AT_LEAST, Operator.ABOVE})
+_WEAK = {
+    ComparisonOperator.BELOW: ComparisonOperator.AT_MOST,
+    ComparisonOperator.ABOVE: ComparisonOperator.AT_LEAST,
+}
+_KNOWN = frozenset(
+    {
+        ComparisonOperator.IN,
+        ComparisonOperator.BELOW,
+        ComparisonOperator.AT_MOST,
+        ComparisonOperator.AT_LEAST,
+        ComparisonOperator.ABOVE,
+    }
+)
 
 
 def _of_doubles(found: Comparison) -> Comparison | None:

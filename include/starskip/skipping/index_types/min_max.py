@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.data_types import ORDERED
 from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_prefix
@@ -50,12 +50,12 @@ class MinMax(ColumnIndex):
         found = self.comparison(node)
         if found is None:
             return None
-        if found.operator is Operator.LIKE:
+        if found.operator is ComparisonOperator.LIKE:
             prefix = like_prefix(found.text, found.escape)
             if found.negated:
                 return None
-            found = Comparison(found.column, Operator.STARTS_WITH, pa.array([prefix]))
-        known = is_possible_known(found) or found.operator is Operator.IS_NOT_NULL
+            found = Comparison(found.column, ComparisonOperator.STARTS_WITH, pa.array([prefix]))
+        known = is_possible_known(found) or found.operator is ComparisonOperator.IS_NOT_NULL
         return MinMaxClause(self.specification, found) if known else None
 
 
@@ -91,7 +91,7 @@ class MinMaxClause(Clause):
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
-        if self.comparison.operator is Operator.IS_NOT_NULL:
+        if self.comparison.operator is ComparisonOperator.IS_NOT_NULL:
             return self._has_values(metadata)
         names = bounds_judged(self.comparison, self.least, self.greatest)
         least, greatest = (metadata.column(self.index, name) for name in names)

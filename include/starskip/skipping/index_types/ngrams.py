@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.predicates.comparison import Comparison, Operator
+from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_parts
 from starskip.skipping.bloom_filters import bloom_filter, may_hold
@@ -27,7 +27,9 @@ _RATIO = 0.01
 MOST_RUNS = 64
 """Runs of a searched text that are looked up; others would hardly leave out another file."""
 MOST_TEXTS = 100
-_SUBSTRING = frozenset({Operator.STARTS_WITH, Operator.ENDS_WITH, Operator.CONTAINS})
+_SUBSTRING = frozenset(
+    {ComparisonOperator.STARTS_WITH, ComparisonOperator.ENDS_WITH, ComparisonOperator.CONTAINS}
+)
 
 
 class Ngrams(ColumnIndex):
@@ -60,11 +62,11 @@ class Ngrams(ColumnIndex):
 
 def _searched(found: Comparison) -> list[list[bytes]] | None:
     """Return texts of which one has to be there, each as parts which all have to be, None if unknown."""
-    if found.operator is Operator.LIKE:
+    if found.operator is ComparisonOperator.LIKE:
         parts = like_parts(found.text, found.escape)
         return None if parts is None else [[b"", *(each.encode() for each in parts if isinstance(each, str))]]
     if found.operator in _SUBSTRING or (
-        found.operator is Operator.IN and pa.types.is_string(found.values.type)
+        found.operator is ComparisonOperator.IN and pa.types.is_string(found.values.type)
     ):
         return [[each.encode()] for each in found.values.to_pylist()]
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.predicates.comparison import Operator
+from starskip.predicates.comparison import ComparisonOperator
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import mask_of
 from starskip.skipping.clause import Clause
@@ -37,7 +37,11 @@ class NullCount(ColumnIndex):
     def label(self, node: Expression) -> Clause | None:
         """Label IS NULL; all other comparisons need a value that is not null."""
         found = self.comparison(node)
-        return None if found is None else NullClause(self.specification, found.operator is Operator.IS_NULL)
+        return (
+            None
+            if found is None
+            else NullClause(self.specification, found.operator is ComparisonOperator.IS_NULL)
+        )
 
 
 @dataclass(frozen=True, slots=True)

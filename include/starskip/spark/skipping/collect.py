@@ -43,7 +43,7 @@ _VALUES_TRIED = 64
 """Values for each partition: that none of so many reaches one is less likely than a disk failure."""
 
 
-def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside: StagedWrite) -> Collection:
+def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, staged: StagedWrite) -> Collection:
     """Collect an order from ``rows``, which are exactly the rows of the order's files.
 
     ``encoded_paths``: of the order's files, as in ``_metadata.file_path``. Raises as ``run_tasks`` does.
@@ -75,7 +75,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, aside
         )
         return with_messages(in_tasks, _Writer(order, files, plan, of_nothing))
 
-    return run_tasks(rows.sparkSession, order, encoded_paths, aside, frame_of)
+    return run_tasks(rows.sparkSession, order, encoded_paths, staged, frame_of)
 
 
 def _of_all(rows: DataFrame) -> list[Any]:

@@ -112,7 +112,7 @@ def collect_footers(
     plan: FooterPlan,
     encoded_paths: pa.Array,
     relation: TableRelation,
-    aside: StagedWrite,
+    staged: StagedWrite,
 ) -> FooterCollection:
     """Collect an order from footers; missing values are null. Raises as ``run_tasks`` does."""
     context = relation.session.sparkContext
@@ -126,14 +126,14 @@ def collect_footers(
         numbers = relation.session.range(0, files.tasks, 1, files.tasks)
         return with_messages(numbers, _Reader(order, files, plan, seen))
 
-    collection = run_tasks(relation.session, order, encoded_paths, aside, frame_of)
+    collection = run_tasks(relation.session, order, encoded_paths, staged, frame_of)
     return FooterCollection(
         collection, seen.unknown.value, frozenset(seen.damaged.value), frozenset(seen.unread.value)
     )
 
 
 def damaged_by_footers(
-    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, aside: StagedWrite
+    order: CollectOrder, encoded_paths: pa.Array, relation: TableRelation, staged: StagedWrite
 ) -> frozenset[int]:
     """Return the positions in the order of files that are not Parquet; none for other formats."""
     if not _has_footers(relation):
@@ -143,7 +143,7 @@ def damaged_by_footers(
     # Nothing of what it writes is published.
     alone = CollectOrder((), files, (len(files),), with_files=True)
     found = collect_footers(
-        alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, aside
+        alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, staged
     )
     positions = np.flatnonzero(wanted)
     return frozenset(int(positions[each]) for each in found.damaged)

@@ -74,7 +74,7 @@ _NOT_OF_CONTENT = re.compile(
 class TaskFiles:
     """The files of an order, stored as one Parquet file with a row group for each task."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     file: DataFile
     rows_per_task: int
     tasks: int
@@ -83,7 +83,7 @@ class TaskFiles:
     def of_task(self, task: int) -> pa.Table:
         """Return path, encoded path, size_bytes, modified_ms and trusted of a task's files."""
         decryption = None if self.key is None else self.key.decryption(self.file.name)
-        with self.aside.storage.arrow_filesystem().open_input_file(self.file.name) as opened:
+        with self.staged.storage.arrow_filesystem().open_input_file(self.file.name) as opened:
             return opened_parquet(opened, self.file, decryption=decryption).read_row_group(task)
 
     def start(self, task: int) -> int:
@@ -95,7 +95,7 @@ def run_tasks(
     session: SparkSession,
     order: CollectOrder,
     encoded_paths: pa.Array,
-    aside: StagedWrite,
+    staged: StagedWrite,
     frame_of: Callable[[TaskFiles], DataFrame],
 ) -> Collection:
     """Run the DataFrame of messages that ``frame_of`` returns, and merge the messages.
@@ -111,16 +111,16 @@ def run_tasks(
     # The shuffle has one row for each file: 200 tasks would take longer than reading a small table.
     session.conf.set("spark.sql.shuffle.partitions", max(cores, min(200, count // _LEAST_FILES_PER_TASK)))
     table = order.files.append_column("encoded", encoded_paths)
-    name, key = aside.new_name("listing", "listing.parquet"), order.listing_key
+    name, key = staged.new_name("listing", "listing.parquet"), order.listing_key
     encryption = None if key is None else key.encryption(name)
     content = checked_parquet(table, name, row_group_size=rows_per_task, encryption=encryption)
-    listing = aside.write_named(name, content.to_pybytes())
+    listing = staged.write_named(name, content.to_pybytes())
     try:
         with reading_failures(order, encoded_paths):
-            files = TaskFiles(aside, listing, rows_per_task, -(-count // rows_per_task), key)
+            files = TaskFiles(staged, listing, rows_per_task, -(-count // rows_per_task), key)
             messages = frame_of(files).toArrow()
     finally:
-        aside.storage.delete(name)
+        staged.storage.delete(name)
     return collection_of(order, [_message_of(row) for row in messages.to_pylist()])
 
 
@@ -178,7 +178,7 @@ def written(
     files: TaskFiles, order: CollectOrder, found: Iterator[tuple[int, Groups]]
 ) -> Iterator[pa.RecordBatch]:
     """Write a task's metadata and yield the messages as rows."""
-    for message in write_collected(files.aside, order.row_counts, found, keys=order.keys):
+    for message in write_collected(files.staged, order.row_counts, found, keys=order.keys):
         row = {
             "segment": message.segment,
             "group": message.group,

@@ -72,7 +72,7 @@ def columns_text(columns: Mapping[str, StoredColumn]) -> str:
     return json.dumps({name: [each.identity, each.kind] for name, each in sorted(columns.items())})
 
 
-def columns_of(options: Mapping[str, str]) -> dict[str, StoredColumn]:
+def stored_columns(options: Mapping[str, str]) -> dict[str, StoredColumn]:
     """Return the indexed columns of metadata by their names in it, from the options of its source."""
     found = json.loads(options.get(COLUMNS, "{}"))
     return {name: StoredColumn(*each) for name, each in found.items()}

@@ -58,20 +58,20 @@ class LakeReader(SparkReader):
             self._listed = ListedTable(self._of_lake, toolbox, index, listed, files)
         return self._listed.files
 
-    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+    def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
         """See TableReader; what the snapshot has of files itself is copied here, without a job of Spark's."""
         others, with_bounds = without_bounds(order)
         found: Collection = [{} for _ in order.row_counts]
         if others.indexes or others.with_files:
-            found = self._collect_files(others, aside)
+            found = self._collect_files(others, staged)
         if not with_bounds:
             return found
         mine = replace(order, indexes=(FormatBounds(),), with_files=False)
-        bounds = collection_of(mine, list(write_collected(aside, order.row_counts, self._bounds(mine))))
+        bounds = collection_of(mine, list(write_collected(staged, order.row_counts, self._bounds(mine))))
         return [{**one, **other} for one, other in zip(found, bounds, strict=True)]
 
-    def _collect_files(self, order: CollectOrder, aside: StagedWrite) -> Collection:
-        return super().collect(order, aside)
+    def _collect_files(self, order: CollectOrder, staged: StagedWrite) -> Collection:
+        return super().collect(order, staged)
 
     def _bounds(self, order: CollectOrder) -> Iterator[tuple[int, Mapping[str, pa.Table]]]:
         snapshot = self._of_lake.snapshot

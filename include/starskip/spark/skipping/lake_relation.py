@@ -31,7 +31,7 @@ from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.files_without_ids import FIELD_ID, files_without_ids, schema_by_names
 from starskip.spark.skipping.given_files import given_index
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, jvm_names
-from starskip.spark.skipping.lake_columns import Path, StoredColumn, columns_of, identity_of
+from starskip.spark.skipping.lake_columns import Path, StoredColumn, identity_of, stored_columns
 from starskip.spark.skipping.lake_signature import lake_signature
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
 from starskip.spark.skipping.table_relation import COLLECTING, FILE_PATH, TableRelation, file_path_of
@@ -219,7 +219,7 @@ def lake_relation(
     source = None if existing is None else existing.source
     if source is not None and source.read_signature.get("format") != snapshot.table_format:
         source = None
-    known = {} if source is None or existing is None else _kept(columns_of(source.options), existing)
+    known = {} if source is None or existing is None else _kept(stored_columns(source.options), existing)
     columns = tuple(_columns(snapshot, known))
     settings = {name: str(session.conf.get(name)) for name in OF_USERS_TYPES}
     logical = _logical(session, snapshot, path, columns)

@@ -83,12 +83,14 @@ class LakeListing:
         """Return each file's row in metadata, -1 where it does not know the file."""
         found = np.full(self.files, -1, np.int64)
         is_own = metadata is self.table
-        found[: len(self.known)] = self.known if is_own else _positions_over(metadata, self.table)[self.known]
+        found[: len(self.known)] = (
+            self.known if is_own else _row_of_each_file(metadata, self.table)[self.known]
+        )
         return found
 
 
 @lru_cache(maxsize=_TABLES_KEPT)
-def _positions_over(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.int64]:
+def _row_of_each_file(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.int64]:
     """Return the row that each file of the metadata ``over`` has in ``of``, -1 where it has none."""
     return same_files(match_paths(over.paths, of.paths), over, of)
 
@@ -159,7 +161,7 @@ class LakeScan:
         """Return the files of a table that neither the format nor skipping indexes leave out."""
         left = self._listed(table)
         for other, mask in masks:
-            left &= may_hold(table, _positions_over(other, table), mask)
+            left &= may_hold(table, _row_of_each_file(other, table), mask)
         return left
 
     def listing(self, table: TableMetadata) -> LakeListing:

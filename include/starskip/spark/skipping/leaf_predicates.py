@@ -81,7 +81,7 @@ def below(node: Node, predicates: Predicates) -> Predicates:
     if len(node.children) != 1:
         return ()
     if node.name == "Filter":
-        own = conjuncts(node.expression("condition"))
+        own = and_parts(node.expression("condition"))
         kept = predicates if all(map(is_deterministic, own)) else ()
         return kept + own
     if not predicates:
@@ -108,7 +108,7 @@ def _through_project(node: Node, predicates: Predicates) -> Predicates:
     return _bound(predicates, bound) if bound else predicates
 
 
-def conjuncts(expression: Node) -> Predicates:
+def and_parts(expression: Node) -> Predicates:
     """Flatten an AND of any depth."""
     found, waiting = [], [expression]
     while waiting:

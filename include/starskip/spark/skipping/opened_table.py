@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from starskip.errors import ConfigError, SourceError
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import read_metadata
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_name import is_iceberg_name
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
@@ -67,7 +67,7 @@ def lake_snapshot(
         raise ConfigError(
             f"{path}: a {TITLES[of_format]} table takes no options of a reader", setting="option"
         )
-    snapshot = open_table(_LOCAL.sub("/", path), of_format)
+    snapshot = open_lake_table(_LOCAL.sub("/", path), of_format)
     formats = set(snapshot.files["file_format"].unique().to_pylist())
     if formats and "parquet" not in formats:
         raise SourceError(

@@ -14,17 +14,17 @@ import numpy.typing as npt
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.expression import Expression
 from starskip.secondary.surviving_files import Survivors, surviving_files
-from starskip.secondary.whole_files import AND, WholeFiles
+from starskip.secondary.whole_files import AND, WholeFileReads
 from starskip.skipping.build_clause import build_clause
 from starskip.skipping.failing_indexes import Failures
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes
 from starskip.spark.skipping.find_indexes import Scan
-from starskip.spark.skipping.lake_columns import ColumnTranslation, columns_of, secondary_columns_of
-from starskip.spark.skipping.lake_or import with_bounds
+from starskip.spark.skipping.lake_columns import ColumnTranslation, secondary_columns_of, stored_columns
 from starskip.spark.skipping.lake_scan import LakeScan
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity
+from starskip.spark.skipping.or_bounds import with_bounds
 from starskip.spark.skipping.plain_scan import PlainScan
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.read_expression import ExpressionReader
@@ -55,8 +55,8 @@ def prune_scan(scan: Scan, leaf: Node, predicates: Predicates, plan: Any, warnin
     ]
     masks = [(each.table, each.mask) for each in own if each.mask is not None]
 
-    def whole_files(table: TableMetadata) -> WholeFiles:
-        return WholeFiles(scan.left(table, masks, predicates, plan), scan.open_bytes, read_ratio(leaf))
+    def whole_files(table: TableMetadata) -> WholeFileReads:
+        return WholeFileReads(scan.left(table, masks, predicates, plan), scan.open_bytes, read_ratio(leaf))
 
     secondary = list(_survivors(scan, asked, warnings, whole_files))
     judged = [(each, each.mask) for each in (*own, *secondary) if each.mask is not None]
@@ -112,7 +112,7 @@ def _judged(
     of_format: tuple[SkippingIndex, ...] = ()
     columns = None
     if isinstance(scan, LakeScan):
-        columns = ColumnTranslation(scan.present, columns_of(table.source.options))
+        columns = ColumnTranslation(scan.present, stored_columns(table.source.options))
         predicates, of_format = with_bounds(predicates, columns, in_zones.indexes, scan.table_format)
     failures: Failures = {}
     clause = build_clause((*in_zones.indexes, *of_format), predicates, failures)
@@ -146,7 +146,7 @@ def _survivors(
     scan: Scan,
     predicates: Sequence[Expression],
     warnings: RuleWarnings,
-    files: Callable[[TableMetadata], WholeFiles],
+    files: Callable[[TableMetadata], WholeFileReads],
 ) -> Iterator[_Judged]:
     """Yield the survivors of each table with secondary indexes; ``files`` tells how Spark reads its files.
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from starskip.file_metadata.skipping_engine import ColumnFacts
+from starskip.file_metadata.skipping_engine import ColumnMeans
 from starskip.predicates.column_name import quoted
 from starskip.predicates.data_types import arrow_type_of, family_of
 from starskip.spark.skipping.arrow_times import in_utc
@@ -23,7 +23,7 @@ _SEED = 20261122
 _DISTINCT_ERROR_RATIO = 0.05
 
 
-def column_facts(relation: TableRelation, columns: Sequence[str], files: int) -> dict[str, ColumnFacts]:
+def column_facts(relation: TableRelation, columns: Sequence[str], files: int) -> dict[str, ColumnMeans]:
     """Return facts of those of ``columns`` that the table has, from one pass over ``files`` files."""
     known = _known(relation, columns)
     if not known:
@@ -77,9 +77,9 @@ def _spread_rows(relation: TableRelation, files: int) -> DataFrame:
     return relation.rows_of(listed, chosen)
 
 
-def _facts(by_file: pa.Table, number: int, data_type: str) -> ColumnFacts:
+def _facts(by_file: pa.Table, number: int, data_type: str) -> ColumnMeans:
     if not len(by_file):
-        return ColumnFacts()
+        return ColumnMeans()
 
     def of(what: str) -> Any:
         name = f"{what}_{number}"
@@ -91,7 +91,7 @@ def _facts(by_file: pa.Table, number: int, data_type: str) -> ColumnFacts:
         value_bytes = float(np.nansum(texts.astype(np.float64)) / count) if count else None
     else:
         value_bytes = _width_bytes(data_type)
-    return ColumnFacts(
+    return ColumnMeans(
         distinct_values=None if distinct is None else float(distinct.mean()),
         value_bytes=value_bytes,
         has_nulls=bool((values < by_file["rows"].to_numpy()).any()),

@@ -52,7 +52,7 @@ class SparkReader:
         self._listed = list_files(self._relation, anew=anew, clock_behind_ms=clock_behind_ms)
         return self._listed.files
 
-    def collect(self, order: CollectOrder, aside: StagedWrite) -> Collection:
+    def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
         """See TableReader; reads footers if most of them hold everything that is ordered."""
         listed = self._last()
         paths = joined(order.files, "path")
@@ -64,18 +64,18 @@ class SparkReader:
         encoded = listed.encoded_paths(read).take(pa.array(place[at], mask=~wanted))
         plan = footer_plan(order, self._relation) if len(paths) else None
         if plan is not None:
-            found = collect_footers(order, plan, encoded, self._relation, aside)
+            found = collect_footers(order, plan, encoded, self._relation, staged)
             _require_sound(paths, found.damaged)
             if found.unknown <= np.count_nonzero(wanted) * _MOST_UNKNOWN_RATIO:
                 self._require_readable(order, encoded, at[sorted(found.unread)])
                 return found.collection
         try:
             return collect(
-                order, encoded, self._relation.of_indexes(order.indexes).rows_of(listed, read), aside
+                order, encoded, self._relation.of_indexes(order.indexes).rows_of(listed, read), staged
             )
         except DamagedFiles as error:
             # Spark stops at the first damaged file: finding others by their footers saves passes.
-            _require_sound(paths, damaged_by_footers(order, encoded, self._relation, aside), error.reasons)
+            _require_sound(paths, damaged_by_footers(order, encoded, self._relation, staged), error.reasons)
             raise
 
     def changed_files(self, chosen: Mask) -> pa.Array:

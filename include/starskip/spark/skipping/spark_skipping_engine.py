@@ -16,7 +16,7 @@ from starskip.file_metadata.inherited_keys import inherited_keys
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.refresh_metadata import Refreshed
-from starskip.file_metadata.skipping_engine import ColumnFacts, MatchingRows, Replay
+from starskip.file_metadata.skipping_engine import ColumnMeans, MatchingRows, Replay
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_folder import table_folder
 from starskip.predicates.expression import Expression
@@ -61,7 +61,7 @@ class SparkSkipping:
             sizes = list_files(self._relation(table), anew=False).files.sizes
             return float(sizes.mean()) if len(sizes) else 0.0
 
-    def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnFacts]:
+    def column_facts(self, table: LakeTable, columns: Sequence[str], files: int) -> Mapping[str, ColumnMeans]:
         """See SkippingEngine.column_facts."""
         with spark_failures(table.path):
             return column_facts(self._relation(table), columns, files)

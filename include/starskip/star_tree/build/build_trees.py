@@ -48,7 +48,7 @@ class FormerTrees:
 
 def build_trees(
     run_tasks: RunTasks,
-    aside: StagedWrite,
+    staged: StagedWrite,
     table: str,
     source: SourceTable,
     configs: Sequence[StarTreeConfig],
@@ -60,7 +60,7 @@ def build_trees(
     rows_per_task: int = ROWS_PER_TASK,
     documents_per_task: int = DOCUMENTS_PER_TASK,
 ) -> Part:
-    """Build the trees and return the part to publish; their files are in ``aside``.
+    """Build the trees and return the part to publish; their files are in ``staged``.
 
     ``observed_at_ns``: time of the listing. ``clock_ns`` returns that of the second look, after the build.
     With ``former``, which has the same configurations and types, ``source`` holds all files, and those
@@ -76,7 +76,7 @@ def build_trees(
     recorded = recorded_files(source, observed_at_ns=observed_at_ns, before=before, digests=digests)
     if former is not None:
         _require_grown(former, source, configs, recorded)
-    build = _Build(run_tasks, aside, table, source, former, rows_per_task, documents_per_task)
+    build = _Build(run_tasks, staged, table, source, former, rows_per_task, documents_per_task)
     names = tuple(dict.fromkeys(name for config in configs for name in config.dimensions_split_order))
     dictionaries = build.dictionaries(names)
     files = [file for file, _ in dictionaries.values()]
@@ -92,7 +92,7 @@ def build_trees(
     order = TreeOrder(
         table, source.path, tuple(configs), casts, is_named, source.asked_format, source.asked_version
     )
-    sources_file = write_recorded(aside, table, recorded, order.to_document())
+    sources_file = write_recorded(staged, table, recorded, order.to_document())
     trees = TableTrees(
         source_path=source.path,
         file_format=source.file_format,
@@ -131,7 +131,7 @@ def _require_grown(
 @dataclass(frozen=True, slots=True)
 class _Build:
     run_tasks: RunTasks
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     source: SourceTable
     former: FormerTrees | None
@@ -146,10 +146,10 @@ class _Build:
         return [chunk for chunk in chunks if chunk.file.identity.path not in known]
 
     def dictionaries(self, dimensions: tuple[str, ...]) -> dict[str, tuple[DataFile, int]]:
-        values = ChunkValues(self.aside, self.table, self.source, dimensions)
+        values = ChunkValues(self.staged, self.table, self.source, dimensions)
         pieces = tuple(self.run_tasks("reading dimensions", self.chunks, values))
         former = tuple(self._former_dictionaries(dimensions))
-        together = TogetherValues(self.aside, self.table, self.source, pieces, former)
+        together = TogetherValues(self.staged, self.table, self.source, pieces, former)
         found = self.run_tasks("sorting dimensions", dimensions, together)
         return dict(zip(dimensions, found, strict=True))
 
@@ -160,7 +160,7 @@ class _Build:
         types = {name: self.source.schema.field(name).type for name in config.columns}
         schema = DocumentSchema(order, config.measures, types)
         used = tuple((name, dictionaries[name][0]) for name in order)
-        aggregate = AggregatePiece(self.aside, self.table, self.source, schema, used)
+        aggregate = AggregatePiece(self.staged, self.table, self.source, schema, used)
         pieces: list[SourceChunk | FormerDocuments] = [*self.chunks, *self._former_documents(position)]
         aggregated = self.run_tasks(f"aggregating rows of tree {position + 1}", pieces, aggregate)
         rules = SplitRules(
@@ -168,7 +168,7 @@ class _Build:
             tuple(name in config.skip_star_node_creation_for_dimensions for name in order),
             tuple(dictionaries[name][1] + 1 for name in order),
         )
-        tasks = NodeTasks(self.aside, self.table, schema, rules)
+        tasks = NodeTasks(self.staged, self.table, schema, rules)
         waiting = [piece.documents for piece in aggregated if piece.documents is not None]
         built = build_tree(self.run_tasks, tasks, waiting, documents_per_task=self.documents_per_task)
         with_nulls = frozenset().union(*(piece.columns_with_nulls for piece in aggregated))
@@ -181,10 +181,10 @@ class _Build:
 
     def remove_waiting(self, kept: set[str]) -> None:
         """Remove the files that tasks wrote for one another; a vacuum would do it later."""
-        for stored in list(self.aside.storage.objects_below(self.aside.folder)):
+        for stored in list(self.staged.storage.objects_below(self.staged.folder)):
             if stored.name not in kept:
                 with suppress(StorageError):
-                    self.aside.storage.delete(stored.name)
+                    self.staged.storage.delete(stored.name)
 
     def _former_dictionaries(self, dimensions: Sequence[str]) -> list[tuple[str, DataFile]]:
         if self.former is None:

@@ -24,7 +24,7 @@ MAX_DIMENSION_VALUES = 20_000_000
 class ChunkValues:
     """Task: the distinct values of some columns in one piece of the table, written as a file."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     source: SourceTable
     dimensions: tuple[str, ...]
@@ -44,14 +44,14 @@ class ChunkValues:
             )
         ]
         rows = pa.table(columns, names=list(self.dimensions))
-        return write_rows(self.aside, self.table, "values.parquet", rows)
+        return write_rows(self.staged, self.table, "values.parquet", rows)
 
 
 @dataclass(frozen=True, slots=True)
 class TogetherValues:
     """Task: the dictionary of one dimension, of the values of all pieces and of a former dictionary."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     source: SourceTable
     pieces: tuple[DataFile, ...]
@@ -65,15 +65,15 @@ class TogetherValues:
         if values is None:  # no file has any row
             values = pa.array([], self.source.schema.field(dimension).type)
         _require_few(dimension, len(values))
-        file = write_rows(self.aside, self.table, "dictionary.parquet", pa.table({"value": values}))
+        file = write_rows(self.staged, self.table, "dictionary.parquet", pa.table({"value": values}))
         return replace(file, rows=len(values)), len(values)
 
     def _found(self, dimension: str) -> Iterator[pa.Array]:
         for file in self.pieces:
-            yield one_array(read_rows(self.aside.storage, file, [dimension]).column(0)).flatten()
+            yield one_array(read_rows(self.staged.storage, file, [dimension]).column(0)).flatten()
         for name, file in self.former:
             if name == dimension:
-                yield read_dictionary(self.aside.storage, file, dimension).values
+                yield read_dictionary(self.staged.storage, file, dimension).values
 
 
 def read_dictionary(storage: Storage, file: DataFile, name: str) -> Dimension:

@@ -81,12 +81,12 @@ _SAMPLES = 64
 
 
 def write_documents(
-    aside: StagedWrite, table: str, name: str, schema: DocumentSchema, documents: Documents
+    staged: StagedWrite, table: str, name: str, schema: DocumentSchema, documents: Documents
 ) -> DataFile:
     """Write documents as one file of the store and return it."""
-    in_store = aside.new_name(table, name)
+    in_store = staged.new_name(table, name)
     written = parquet_bytes(schema.table(documents), schema.code_columns, in_store)
-    return aside.write_named(in_store, written.to_pybytes())
+    return staged.write_named(in_store, written.to_pybytes())
 
 
 def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str], name: str = "") -> pa.Buffer:
@@ -95,10 +95,10 @@ def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str], name: str = ""
 
 
 def write_sorted(
-    aside: StagedWrite, table: str, schema: DocumentSchema, documents: Documents, depth: int
+    staged: StagedWrite, table: str, schema: DocumentSchema, documents: Documents, depth: int
 ) -> StoredDocuments:
     """Write documents that wait for their place in the tree, sorted from dimension ``depth`` on."""
-    file = write_documents(aside, table, "waiting.parquet", schema, documents)
+    file = write_documents(staged, table, "waiting.parquet", schema, documents)
     codes = documents.codes[depth] if depth < len(documents.codes) else documents.codes[-1]
     steps = np.linspace(0, max(len(documents) - 1, 0), min(_SAMPLES, len(documents))).astype(np.int64)
     return StoredDocuments(file, len(documents), depth, tuple(codes[steps].tolist()))

@@ -65,7 +65,7 @@ class BuiltFiles:
 class NodeTasks:
     """The tasks over ranges of nodes of one tree."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     schema: DocumentSchema
     rules: SplitRules
@@ -78,7 +78,7 @@ class NodeTasks:
         distinct = int(np.count_nonzero(np.diff(codes))) + 1
         # A range of one code becomes a node of its own, which is cut by the next dimension.
         cut_by = min(depth + (distinct == 1), len(documents.codes) - 1)
-        stored = write_sorted(self.aside, self.table, self.schema, documents, cut_by)
+        stored = write_sorted(self.staged, self.table, self.schema, documents, cut_by)
         return MergedRange((int(codes[0]), int(codes[-1])), Waiting(stored), distinct)
 
     def build_node(self, work: NodeRange) -> BuiltFiles:
@@ -96,7 +96,7 @@ class NodeTasks:
         if self.rules.skips_star[depth]:
             return files
         dropped = aggregated(documents.with_codes(depth, self.rules.star_codes[depth]), self.rules.star_codes)
-        stored = write_sorted(self.aside, self.table, self.schema, dropped, depth + 1)
+        stored = write_sorted(self.staged, self.table, self.schema, dropped, depth + 1)
         return replace(files, for_star_child=Waiting(stored, ()))
 
     def total(self, work: NodeRange) -> BuiltFiles:
@@ -111,7 +111,7 @@ class NodeTasks:
             totals = aggregated(together, self.rules.star_codes)
         if totals is None:
             raise ValueError("a split node has documents")
-        file = write_documents(self.aside, self.table, "star.parquet", self.schema, totals)
+        file = write_documents(self.staged, self.table, "star.parquet", self.schema, totals)
         place = (*work.prefix, self.rules.star_codes[depth])
         return BuiltFiles(TreePart(place, None, 0, 1, 0, star_file=file.name), (file,))
 
@@ -120,7 +120,7 @@ class NodeTasks:
         read = []
         for each in work.inputs:
             documents = read_documents(
-                self.aside.storage, self.schema, each.stored.file, depth=depth, codes=work.codes
+                self.staged.storage, self.schema, each.stored.file, depth=depth, codes=work.codes
             )
             for dimension in each.dropped:
                 documents = documents.with_codes(dimension, self.rules.star_codes[dimension])
@@ -138,10 +138,10 @@ class NodeTasks:
             files["star_file"] = self._write(
                 "star.parquet", built.documents.take(np.arange(base, base + star))
             )
-        files["node_file"] = write_rows(self.aside, self.table, "nodes.parquet", built.nodes.to_arrow())
+        files["node_file"] = write_rows(self.staged, self.table, "nodes.parquet", built.nodes.to_arrow())
         names = {field: file.name for field, file in files.items()}
         part = TreePart(place, parent, base, star, len(built.nodes), **names)
         return BuiltFiles(part, tuple(files.values()))
 
     def _write(self, name: str, documents: Documents) -> DataFile:
-        return write_documents(self.aside, self.table, name, self.schema, documents)
+        return write_documents(self.staged, self.table, name, self.schema, documents)

@@ -48,7 +48,7 @@ class PieceDocuments:
 class AggregatePiece:
     """Task: one piece of the table, or of the tree before, as sorted documents in a file."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     source: SourceTable
     schema: DocumentSchema
@@ -56,7 +56,7 @@ class AggregatePiece:
 
     def __call__(self, piece: SourceChunk | FormerDocuments) -> PieceDocuments:
         """Return where the documents are."""
-        dimensions = [read_dictionary(self.aside.storage, file, name) for name, file in self.dictionaries]
+        dimensions = [read_dictionary(self.staged.storage, file, name) for name, file in self.dictionaries]
         if isinstance(piece, FormerDocuments):
             documents = self._former(piece, dimensions)
             return PieceDocuments(self._written(documents), 0, frozenset())
@@ -85,12 +85,12 @@ class AggregatePiece:
         return Documents(codes, measures)
 
     def _former(self, piece: FormerDocuments, dimensions: list[Dimension]) -> Documents:
-        documents = read_documents(self.aside.storage, self.schema, piece.file)
+        documents = read_documents(self.staged.storage, self.schema, piece.file)
         codes = []
         for (name, file), dimension, of_dimension in zip(
             piece.dictionaries, dimensions, documents.codes, strict=True
         ):
-            former = read_dictionary(self.aside.storage, file, name)
+            former = read_dictionary(self.staged.storage, file, name)
             # Both are sorted, so that documents stay so.
             translated = dimension.encode(pa.concat_arrays([former.values, pa.nulls(1, former.values.type)]))
             codes.append(translated[of_dimension])
@@ -99,4 +99,4 @@ class AggregatePiece:
     def _written(self, documents: Documents | None) -> StoredDocuments | None:
         if documents is None or not len(documents):
             return None
-        return write_sorted(self.aside, self.table, self.schema, documents, 0)
+        return write_sorted(self.staged, self.table, self.schema, documents, 0)

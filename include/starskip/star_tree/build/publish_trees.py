@@ -174,8 +174,8 @@ class _Work:
         is_same = recorded == before.recorded and former_terms == ordered
         if is_same and not self.in_place_of and before.is_newest:
             return before.part
-        aside = self.store.staged_write(ARTEFACT, CURRENT)
-        sources = write_recorded(aside, self.order.table, recorded, self.order.to_document())
+        staged = self.store.staged_write(ARTEFACT, CURRENT)
+        sources = write_recorded(staged, self.order.table, recorded, self.order.to_document())
         trees = replace(
             former.trees,
             sources_file=sources.name,

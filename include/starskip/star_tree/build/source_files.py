@@ -9,7 +9,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from starskip.errors import MissingSource, SourceError
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.star_tree.build.file_digests import file_digests
 from starskip.star_tree.build.source_table import SourceFile, SourceTable
 from starskip.storage.files.file_identity import FileIdentity, is_racy
@@ -129,11 +129,11 @@ def source_changes(
 ) -> SourceChanges:
     """Compare the files of the table now with the recorded ones; SourceError if they are not one table.
 
-    ``file_format`` and ``version`` are those of ``open_table``. ``column_ids``: what told the columns by
+    ``file_format`` and ``version`` are those of ``open_lake_table``. ``column_ids``: what told the columns by
     their names; where a name is another column's now, all files count as changed.
     """
     try:
-        found = open_table(path, file_format, version, look_above=False)
+        found = open_lake_table(path, file_format, version, look_above=False)
         listed = [*found.identities()]
         told = {each.path[0]: each.reading for each in found.columns if len(each.path) == 1}
     except MissingSource:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from starskip.errors import SourceError, first_line
 from starskip.lake.file_columns import stored_names
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.parquet.hybrid_calendar import hybrid_calendar, in_todays_calendar
 from starskip.lake.parquet.parquet_footers import RunTasks, parquet_footers
 from starskip.lake.snapshot_columns import SnapshotColumn, char_lengths
@@ -65,8 +65,8 @@ class SourceTable:
 
     ``casts``: columns that are read as another type, such as dates as text, to be what the log's SQL asks of.
     ``version``: of a table format, whose log holds the schema: a file without a column has nulls in it.
-    ``asked_format`` and ``asked_version``: what ``open_table`` was given. ``columns``: of a versioned table,
-    by which its columns are found in files.
+    ``asked_format`` and ``asked_version``: what ``open_lake_table`` was given. ``columns``: of a versioned
+    table, by which its columns are found in files.
     """
 
     path: str
@@ -202,14 +202,15 @@ def source_table(
     Folders ``name=value`` give their files the column ``name``. The first CSV file gives the columns' types.
     ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
     before, by path; a file that is still the same is not opened. ``file_format`` and ``version`` are those of
-    ``open_table``. Footers of many files are read by ``run_tasks``. Raises SourceError naming the path, file
-    or column that is missing or damaged, or of no known kind, and NotPlainFiles for another table format.
+    ``open_lake_table``. Footers of many files are read by ``run_tasks``. Raises SourceError naming the path,
+    file or column that is missing or damaged, or of no known kind, and NotPlainFiles for another table
+    format.
     """
     if file_format not in (None, *_FORMATS):
         raise SourceError(
             f"{path}: star-trees are built of {', '.join(_FORMATS)}, and not of {file_format}", source=path
         )
-    snapshot = open_table(path, file_format, version)
+    snapshot = open_lake_table(path, file_format, version)
     snapshot.require_rows_of_spark()
     if snapshot.file_format not in _FILE_FORMATS:
         raise SourceError(

@@ -23,7 +23,7 @@ _ORDER = b"starskip.order"
 
 
 def write_recorded(
-    aside: StagedWrite, table: str, recorded: tuple[RecordedFile, ...], order: Mapping[str, Any]
+    staged: StagedWrite, table: str, recorded: tuple[RecordedFile, ...], order: Mapping[str, Any]
 ) -> DataFile:
     """Write the list as a file of the store; ``order`` is plain JSON."""
     schemas = [None if file.schema is None else file.schema.serialize().to_pybytes() for file in recorded]
@@ -39,7 +39,7 @@ def write_recorded(
         }
     )
     text = json.dumps(dict(order)).encode()
-    return write_rows(aside, table, SOURCES_FILE, rows.replace_schema_metadata({_ORDER: text}))
+    return write_rows(staged, table, SOURCES_FILE, rows.replace_schema_metadata({_ORDER: text}))
 
 
 def read_recorded(storage: Storage, file: DataFile) -> tuple[RecordedFile, ...]:

@@ -17,10 +17,10 @@ _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 """Errors of reading a Parquet file that is gone or damaged."""
 
 
-def write_rows(aside: StagedWrite, table: str, file_name: str, rows: pa.Table) -> DataFile:
+def write_rows(staged: StagedWrite, table: str, file_name: str, rows: pa.Table) -> DataFile:
     """Write rows as one file of the store and return it."""
-    name = aside.new_name(table, file_name)
-    return aside.write_named(name, checked_parquet(rows, name).to_pybytes())
+    name = staged.new_name(table, file_name)
+    return staged.write_named(name, checked_parquet(rows, name).to_pybytes())
 
 
 def read_rows(

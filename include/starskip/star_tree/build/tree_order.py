@@ -14,7 +14,7 @@ class TreeOrder:
     """The trees of ``table`` over the files at ``source_path``, read with ``casts``.
 
     ``casts`` names Arrow types by column. ``is_named``: the trees answer to the name ``table`` alone.
-    ``file_format`` and ``version``: those of ``lake.open_table``, None for what is found and is newest.
+    ``file_format`` and ``version``: those of ``lake.open_lake_table``, None for what is found and is newest.
     """
 
     table: str

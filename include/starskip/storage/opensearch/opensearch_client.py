@@ -47,7 +47,7 @@ log = logging.getLogger("starskip.storage")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """``document`` is the body, {} for a status of 404 or 409 without one."""
 
     status: int
@@ -76,7 +76,7 @@ class OpenSearchClient:
         body: Any = None,
         params: Mapping[str, Any] | None = None,
         allowed: tuple[int, ...] = (),
-    ) -> Answer:
+    ) -> Response:
         """Return the answer of the server; statuses of 400 and more are errors but for those ``allowed``.
 
         Raises StorageOutage where there is no answer in time, and StorageError.
@@ -113,7 +113,7 @@ class OpenSearchClient:
 
     def _soon(
         self, method: str, path: str, body: Any, params: Mapping[str, Any] | None, allowed: tuple[int, ...]
-    ) -> Answer:
+    ) -> Response:
         server = self.url.server
         if time.monotonic() < _unreachable.get(server, 0.0):
             raise self._outage(_SILENT)
@@ -131,7 +131,7 @@ class OpenSearchClient:
         params: Mapping[str, Any] | None,
         allowed: tuple[int, ...],
         timeout_s: float,
-    ) -> Answer:
+    ) -> Response:
         client = _client(self.url, os.getpid(), *(os.environ.get(name) for name in (USER, PASSWORD, CA_FILE)))
         from opensearchpy import exceptions  # noqa: PLC0415 - an extra, which is there by now
 
@@ -149,11 +149,11 @@ class OpenSearchClient:
             status = error.status_code if isinstance(error.status_code, int) else 0
             info = error.info if isinstance(error.info, Mapping) else {}
             if status in allowed:
-                return Answer(status, info)
+                return Response(status, info)
             raise self._refusal(status, str(error.error)) from None
         except exceptions.OpenSearchException as error:
             raise _Busy(f"the store gives no whole answer ({type(error).__name__})") from None
-        return Answer(200, found if isinstance(found, Mapping) else {})
+        return Response(200, found if isinstance(found, Mapping) else {})
 
     def _refusal(self, status: int, code: str) -> Exception:
         kind = f" {code}" if _CODE.fullmatch(code) else ""

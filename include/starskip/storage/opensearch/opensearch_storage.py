@@ -33,7 +33,7 @@ _PAGE = 1_000
 _CLOCK_LASTS_S = 60
 
 
-class Piece(NamedTuple):
+class StoredPiece(NamedTuple):
     """A piece by its id; ``size_bytes`` is an estimate by which requests are cut."""
 
     name: str
@@ -128,7 +128,7 @@ class OpenSearchStorage:
             ((name, {"content": base64.b64encode(content).decode()}) for name, content in contents),
         )
 
-    def read_pieces(self, pieces: Iterable[Piece]) -> Iterator[bytes | None]:
+    def read_pieces(self, pieces: Iterable[StoredPiece]) -> Iterator[bytes | None]:
         """Yield the contents of pieces, None for one that is gone."""
         documents = self.documents
         for some in _at_once(pieces):
@@ -145,7 +145,7 @@ class OpenSearchStorage:
             return base64.b64decode(found["content"])
         details = found["details"]
         names = piece_names(details["owner"], 0, details["pieces"])
-        pieces = list(self.read_pieces(Piece(each, PIECE_BYTES) for each in names))
+        pieces = list(self.read_pieces(StoredPiece(each, PIECE_BYTES) for each in names))
         whole = [piece for piece in pieces if piece is not None]
         if len(whole) < len(pieces):
             raise StorageError(f"{self.url}: {name}: parts of it are gone", location=name)
@@ -231,13 +231,13 @@ class OpenSearchStorage:
         return int((local + _ahead_s(self.documents.client, period)) * 1000)
 
 
-def pieces_of(owner: str, start: int, end: int, size_bytes: float) -> list[Piece]:
+def pieces_of(owner: str, start: int, end: int, size_bytes: float) -> list[StoredPiece]:
     """Return the pieces of ``owner`` from number ``start`` up to ``end``, of about ``size_bytes`` each."""
-    return [Piece(name, size_bytes) for name in piece_names(owner, start, end)]
+    return [StoredPiece(name, size_bytes) for name in piece_names(owner, start, end)]
 
 
-def _at_once(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
-    held: list[Piece] = []
+def _at_once(pieces: Iterable[StoredPiece]) -> Iterator[list[StoredPiece]]:
+    held: list[StoredPiece] = []
     held_bytes = 0.0
     for piece in pieces:
         if held and (held_bytes + piece.size_bytes > _BYTES_AT_ONCE or len(held) >= _PAGE):

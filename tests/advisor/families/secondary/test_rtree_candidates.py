@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from starskip.advisor.families.secondary.advice.candidate_indexes import MAX_RTREES, candidate_indexes
+from starskip.advisor.families.secondary.advice.secondary_candidates import MAX_RTREES, secondary_candidates
 from starskip.advisor.workload.filter_text import filter_expression
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.predicates.expression import Call, Column, Expression, Literal
@@ -29,7 +29,7 @@ BOX = "(lng#1 >= -7.5), (lng#1 <= 2.25), (lat#2 >= 40.0), (lat#2 < 41.5)"
 
 def candidates(*filters: str | Expression) -> tuple[list[str], list[str]]:
     predicates = [filter_expression((each,), OF_SPARK) if isinstance(each, str) else each for each in filters]
-    found = candidate_indexes([LakeQuery("s", each, 1.0, "") for each in predicates], TYPES)
+    found = secondary_candidates([LakeQuery("s", each, 1.0, "") for each in predicates], TYPES)
     return [each.specification for each in found.indexes], list(found.faults)
 
 
@@ -58,7 +58,7 @@ def test_the_r_trees_of_many_columns_leave_room_for_others() -> None:
         for path in types
         for name, value in (("GreaterThan", 1.0), ("LessThan", 2.0))
     ]
-    found = candidate_indexes([LakeQuery("s", Call("And", tuple(bounds)), 1.0, "")], types).indexes
+    found = secondary_candidates([LakeQuery("s", Call("And", tuple(bounds)), 1.0, "")], types).indexes
     kinds = [each.kind_of_index.value for each in found]
     assert (kinds.count("btree"), kinds.count("rtree")) == (6, MAX_RTREES)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.advisor.families.skipping.indicators import Indicators, Verdict, indicators
+from starskip.advisor.families.skipping.indicators import Indicators, IndicatorState, indicators
 
 
 @st.composite
@@ -39,9 +39,9 @@ def test_factors_are_those_of_the_definitions(case: tuple[np.ndarray, np.ndarray
         total, relevant_rows = int(rows.sum()), int(matching[query].sum())
         answer = found.query(query)
         if not relevant <= kept:
-            assert answer is found.verdict(query) is Verdict.ROWS_LOST
+            assert answer is found.verdict(query) is IndicatorState.ROWS_LOST
         elif not relevant:
-            assert answer is found.verdict(query) is Verdict.NO_MATCHING_ROWS
+            assert answer is found.verdict(query) is IndicatorState.NO_MATCHING_ROWS
         else:
             assert isinstance(answer, Indicators)
             assert answer.selectivity == relevant_rows / total
@@ -54,7 +54,7 @@ def test_factors_are_those_of_the_definitions(case: tuple[np.ndarray, np.ndarray
             products.append(answer)
         assert (found.read[query], found.rows) == (in_read, total)
     assert sum(found.verdicts().values()) == len(matching)
-    assert found.verdicts().get(Verdict.DEFINED, 0) == len(products)
+    assert found.verdicts().get(IndicatorState.DEFINED, 0) == len(products)
     means = found.geometric_means()
     assert (means is None) == (not products)
     if means is not None:
@@ -75,15 +75,15 @@ def test_factors_worked_out_on_paper() -> None:
 def test_query_of_no_matching_row_is_told_and_counted_apart() -> None:
     rows = np.array([10, 10])
     found = indicators(rows, np.array([[0, 0], [5, 0]]), np.array([[True, False], [True, False]]))
-    assert found.query(0) is Verdict.NO_MATCHING_ROWS
+    assert found.query(0) is IndicatorState.NO_MATCHING_ROWS
     assert found.read.tolist() == [10, 10]
-    assert found.verdicts() == {Verdict.NO_MATCHING_ROWS: 1, Verdict.DEFINED: 1}
+    assert found.verdicts() == {IndicatorState.NO_MATCHING_ROWS: 1, IndicatorState.DEFINED: 1}
     assert found.geometric_means() == Indicators(0.25, 0.5, 1.0, 0.5)
 
 
 def test_lost_row_is_no_good_metadata() -> None:
     found = indicators(np.array([10, 10]), np.array([[5, 5]]), np.array([[True, False]]))
-    assert found.query(0) is Verdict.ROWS_LOST
+    assert found.query(0) is IndicatorState.ROWS_LOST
     assert found.geometric_means() is None
 
 
@@ -114,5 +114,5 @@ def test_counts_that_cannot_be_are_refused() -> None:
 
 def test_table_without_rows_has_no_indicators() -> None:
     found = indicators(np.zeros(2, np.int64), np.zeros((1, 2), np.int64), np.ones((1, 2), np.bool_))
-    assert found.query(0) is Verdict.NO_MATCHING_ROWS
+    assert found.query(0) is IndicatorState.NO_MATCHING_ROWS
     assert (found.read.tolist(), found.rows) == ([0], 0)

@@ -24,7 +24,7 @@ Rows = npt.NDArray[np.int64]
 Factors = npt.NDArray[np.float64]
 
 
-class Verdict(Enum):
+class IndicatorState(Enum):
     """States whether the indicators of a query are defined."""
 
     DEFINED = "defined"
@@ -56,16 +56,16 @@ class WorkloadIndicators:
     lost: Mask
     """The queries that did not read a file with a matching row."""
 
-    def verdict(self, query: int) -> Verdict:
+    def verdict(self, query: int) -> IndicatorState:
         """Return the verdict of a query; lost rows take precedence."""
         if self.lost[query]:
-            return Verdict.ROWS_LOST
-        return Verdict.DEFINED if self.matching[query] > 0 else Verdict.NO_MATCHING_ROWS
+            return IndicatorState.ROWS_LOST
+        return IndicatorState.DEFINED if self.matching[query] > 0 else IndicatorState.NO_MATCHING_ROWS
 
-    def query(self, query: int) -> Indicators | Verdict:
+    def query(self, query: int) -> Indicators | IndicatorState:
         """Return the factors of a query, or the verdict why it has none."""
         verdict = self.verdict(query)
-        if verdict is not Verdict.DEFINED:
+        if verdict is not IndicatorState.DEFINED:
             return verdict
         return Indicators(*(float(each[0]) for each in self._factors([query])))
 
@@ -75,14 +75,14 @@ class WorkloadIndicators:
         mask: Mask = (self.matching > 0) & ~self.lost
         return mask
 
-    def verdicts(self) -> Mapping[Verdict, int]:
+    def verdicts(self) -> Mapping[IndicatorState, int]:
         """Return the number of queries by verdict, without zeros."""
         lost = int(self.lost.sum())
         defined = int(self.defined.sum())
         counts = {
-            Verdict.DEFINED: defined,
-            Verdict.NO_MATCHING_ROWS: len(self.lost) - lost - defined,
-            Verdict.ROWS_LOST: lost,
+            IndicatorState.DEFINED: defined,
+            IndicatorState.NO_MATCHING_ROWS: len(self.lost) - lost - defined,
+            IndicatorState.ROWS_LOST: lost,
         }
         return {verdict: count for verdict, count in counts.items() if count}
 

@@ -60,7 +60,7 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     advised = night.store.snapshot("recommendations", night.date_text)
     assert advised is not None
     withheld = withheld_builds(night, "recommendations")
-    aside = night.store.staged_write("star_tree_builds", night.date_text)
+    staged = night.store.staged_write("star_tree_builds", night.date_text)
     run_tasks = EngineTasks(engine).run_tasks
     parts: dict[str, Part] = {}
     counts = dict.fromkeys((*(outcome.value for outcome in Outcome), FAILED, NOT_BUILT), 0)
@@ -72,7 +72,7 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
             counts[build.outcome] += 1
             if build.outcome == FAILED:
                 warnings.append(printable(f"table {table}: star-tree not built: {build.detail}"))
-        parts[table] = Part(aside.write(table, _rows(table, builds)), _table_properties(builds))
+        parts[table] = Part(staged.write(table, _rows(table, builds)), _table_properties(builds))
     night.publish("star_tree_builds", parts)
     return StageResult({"tables": len(tables), **counts}, tuple(dict.fromkeys(warnings)))
 

@@ -180,7 +180,7 @@ def _end(state: _Application, event: Mapping[str, Any]) -> SqlExecution | None:
 
 
 def _table_scan(scan: PlanScan, driver: Mapping[int, int], rows: dict[int, int]) -> TableScan:
-    def of(name: str, values: Mapping[int, int]) -> int | None:
+    def metric(name: str, values: Mapping[int, int]) -> int | None:
         value = values.get(scan.metrics.get(name, -1))
         return None if value is None else max(value, 0)
 
@@ -191,9 +191,9 @@ def _table_scan(scan: PlanScan, driver: Mapping[int, int], rows: dict[int, int])
         read_schema=scan.read_schema,
         predicate=None,
         files_total=None,
-        files_read=of(FILES_READ, driver),
-        bytes_read=of(BYTES_READ, driver),
-        rows_read=of(ROWS_READ, rows),
+        files_read=metric(FILES_READ, driver),
+        bytes_read=metric(BYTES_READ, driver),
+        rows_read=metric(ROWS_READ, rows),
     )
 
 

@@ -26,7 +26,7 @@ from starskip.advisor.families.skipping.advice.own_statistics import (
 )
 from starskip.lake.file_columns import stored_names, with_names_of_today
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import open_table
+from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.spark_types import spark_type
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.registry import index_from_specification
@@ -89,7 +89,7 @@ def predicates(schema: pa.Schema) -> Iterator[tuple[Expression, str, Any]]:
 
 def require_kept(path: str) -> tuple[int, int]:
     """Compare what the statistics leave out with the files; return how many files that is, of how many."""
-    snapshot = open_table(path)
+    snapshot = open_lake_table(path)
     paths = snapshot.files["path"].combine_chunks()
     own = own_statistics(
         LakeTable(path), pa.array([f"file:{each}" for each in paths.to_pylist()], pa.string())
@@ -143,7 +143,7 @@ def split(path: Path) -> str:
 
 def test_files_are_told_apart_by_partitions_bounds_and_nulls(tmp_path: Path) -> None:
     path = split(tmp_path / "t")
-    paths = pa.array([*open_table(path).files["path"].to_pylist(), "/not/of/the/table"])
+    paths = pa.array([*open_lake_table(path).files["path"].to_pylist(), "/not/of/the/table"])
     own = own_statistics(LakeTable(path), paths)
     assert own is not None
     p, v = Column(("p",), "string"), Column(("v",), "bigint")

@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from starskip.advisor.families.star_tree.proof.prove_query import (
+    Agreement,
     Proof,
-    Verdict,
-    bound_columns,
+    bound_positions,
     comparable_query,
     percentile_bounds_query,
     prove_query,
@@ -41,7 +41,7 @@ def proof(answer: Answer, scanned: pa.Table = ROWS, sql: str = SQL) -> Proof:
 
 
 def test_equal_answers_are_told_with_what_each_way_cost() -> None:
-    assert proof(answered(), ROWS.take([1, 0])) == Proof(Verdict.EQUAL, "", 1, 2, 7, 1_000, 1000.0, 1000.0)
+    assert proof(answered(), ROWS.take([1, 0])) == Proof(Agreement.EQUAL, "", 1, 2, 7, 1_000, 1000.0, 1000.0)
 
 
 def test_both_ways_are_asked_the_same_without_order_and_limit_and_the_tree_once_more_before() -> None:
@@ -61,9 +61,9 @@ def test_both_ways_are_asked_the_same_without_order_and_limit_and_the_tree_once_
 
 def test_answers_that_differ_and_queries_that_no_tree_answers() -> None:
     found = proof(answered(), pa.table({"a": ["x", "y"], "n": [1, 3]}))
-    assert (found.verdict, found.detail) == (Verdict.DIFFERENT, "column n: differs in 1 of 2 groups")
+    assert (found.verdict, found.detail) == (Agreement.DIFFERENT, "column n: differs in 1 of 2 groups")
     found = proof(answered(star_tree=False))
-    assert (found.verdict, found.detail) == (Verdict.NOT_ANSWERED, "no tree fits")
+    assert (found.verdict, found.detail) == (Agreement.NOT_ANSWERED, "no tree fits")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_an_error_of_ours_is_a_verdict_that_tells_no_literal(error: Exception, d
     def fail(_: str) -> Any:
         raise error
 
-    assert prove_query(SQL, fail, fail, lambda: 0.0) == Proof(Verdict.FAILED, detail)
+    assert prove_query(SQL, fail, fail, lambda: 0.0) == Proof(Agreement.FAILED, detail)
 
 
 def test_a_store_that_does_not_answer_is_tried_again() -> None:
@@ -89,7 +89,7 @@ def test_a_store_that_does_not_answer_is_tried_again() -> None:
 
 
 def test_a_text_that_is_no_query_is_a_verdict_too() -> None:
-    assert proof(answered(), sql="SELECT SELECT").verdict is Verdict.FAILED
+    assert proof(answered(), sql="SELECT SELECT").verdict is Agreement.FAILED
 
 
 HLL = "SELECT a, DISTINCTCOUNTHLL(c) AS n FROM t GROUP BY a"
@@ -118,7 +118,7 @@ def test_a_percentile_is_compared_with_exact_ones_of_the_ranks_around_it() -> No
         return pa.table([["x"], *bounds], names=list("abcdefghij")), 5_000
 
     found = prove_query(sql, lambda _: estimate, scan, lambda: 0.0)
-    assert found.verdict is Verdict.WITHIN_BOUND
+    assert found.verdict is Agreement.WITHIN_BOUND
     first, wide = asked[1:]
     assert "PERCENTILEEST(c, 92.9" in first and "PERCENTILEEST(c, 97.1" in first
     assert "PERCENTILEEST(c, 90.9" in wide and "PERCENTILEEST(c, 99.1" in wide
@@ -126,7 +126,7 @@ def test_a_percentile_is_compared_with_exact_ones_of_the_ranks_around_it() -> No
 
 
 def test_bounds_of_a_small_group_are_wider_and_those_of_a_tiny_one_all_its_values() -> None:
-    assert [bound_columns(values, 1) for values in (5_000, 500, 50, 5, 0)] == [
+    assert [bound_positions(values, 1) for values in (5_000, 500, 50, 5, 0)] == [
         (4, 5),
         (6, 7),
         (8, 9),
@@ -170,4 +170,4 @@ def test_what_are_keys_and_what_is_approximate(
 def test_what_hangs_on_an_approximate_value_has_no_bound(sql: str) -> None:
     assert "approximate value" in comparable_query(sql).unbounded
     found = proof(answered(), sql=sql)
-    assert found.verdict is Verdict.NOT_COMPARABLE
+    assert found.verdict is Agreement.NOT_COMPARABLE

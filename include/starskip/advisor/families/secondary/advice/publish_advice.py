@@ -16,13 +16,13 @@ import numpy as np
 
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import lake_workload
-from starskip.advisor.families.measured import Measured, MeasuredAdvice, SparedFiles
-from starskip.advisor.families.secondary.advice.candidate_indexes import candidate_indexes
+from starskip.advisor.families.measured import Measured, MeasuredAdvice, SkippedFiles
 from starskip.advisor.families.secondary.advice.sampled_table import (
     IndexedSample,
     SampledTable,
     indexed_sample,
 )
+from starskip.advisor.families.secondary.advice.secondary_candidates import secondary_candidates
 from starskip.advisor.families.secondary.family import SECONDARY
 from starskip.advisor.families.secondary.refresh_secondary_indexes import ADVICE
 from starskip.advisor.families.skipping.advice.file_advice import (
@@ -75,16 +75,16 @@ def publish_secondary_advice(night: Night, advice: Mapping[str, SecondaryAdvice]
 
 
 def measured_secondary(
-    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, spared: SparedFiles
+    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, skipped: SkippedFiles
 ) -> Measured:
     """Measure the candidates of a table of the lake; what fails is the note of its advice.
 
-    ``spared``: returns the files that candidates for skipping leave alone for a predicate. The indexes of a
+    ``skipped``: returns the files that candidates for skipping leave alone for a predicate. The indexes of a
     table without advice stay as they are.
     """
 
     def measure(lake: LakeTable) -> Measured | str:
-        return _measured(engine, night, table, lake, snapshot_of, spared)
+        return _measured(engine, night, table, lake, snapshot_of, skipped)
 
     def advice_of(note: str) -> SecondaryAdvice:
         return SecondaryAdvice((), {"note": note})
@@ -98,7 +98,7 @@ def _measured(
     table: str,
     lake: LakeTable,
     snapshot_of: SnapshotSource,
-    spared: SparedFiles,
+    skipped: SkippedFiles,
 ) -> Measured | str:
     why_not = why_not_indexed(lake.file_format)
     if why_not is not None:
@@ -116,7 +116,7 @@ def _measured(
         most_bytes=settings.indexed_sample_bytes,
     )
     queries = workload.queries[:MAX_QUERIES]
-    candidates = candidate_indexes(queries, sampled.schema.types())
+    candidates = secondary_candidates(queries, sampled.schema.types())
     if not candidates.indexes:
         faults = (f"; {name}: {fault}" for name, fault in candidates.faults.items())
         return "no query asks anything that a secondary index serves" + "".join(faults)
@@ -134,7 +134,7 @@ def _measured(
     # Spark's planning reads the lists of the whole table.
     in_sample = replace(settings, planning_entries=max(1, int(settings.planning_entries / scale)))
     own = own_statistics(lake, metadata.paths)
-    patterns = skip_patterns(_query_skips(queries, others, sample, spared, in_sample, own), rows)
+    patterns = skip_patterns(_query_skips(queries, others, sample, skipped, in_sample, own), rows)
     sizes: dict[str, int | None] = {
         index.specification: round(metadata.size_bytes(index.specification) * scale)
         for index in metadata.indexes
@@ -164,7 +164,7 @@ def _query_skips(
     queries: Sequence[LakeQuery],
     others: float,
     sample: IndexedSample,
-    spared: SparedFiles,
+    skipped: SkippedFiles,
     settings: SecondarySettings,
     own: OwnStatistics | None,
 ) -> Iterator[QuerySkips]:
@@ -174,7 +174,7 @@ def _query_skips(
     """
     paths = sample.metadata.paths
     for query in queries:
-        already = spared(query.predicate, paths)
+        already = skipped(query.predicate, paths)
         sets = _alternatives(query.predicate, sample, already, settings)
         if own is not None:
             sets = (Alternative(frozenset(), own.read(query.predicate)), *sets)

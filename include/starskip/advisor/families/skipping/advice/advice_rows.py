@@ -21,7 +21,7 @@ from starskip.advisor.families.skipping.choice.layout_notice import (
     layout_notice,
 )
 from starskip.advisor.families.skipping.family import SKIPPING
-from starskip.advisor.families.skipping.indicators import Indicators, Verdict, WorkloadIndicators
+from starskip.advisor.families.skipping.indicators import Indicators, IndicatorState, WorkloadIndicators
 from starskip.advisor.families.verdict import Reason, refused
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.file_metadata.table_metadata import TableMetadata
@@ -82,7 +82,7 @@ def advise_skipping(
         "sampled_files": len(counted.files),
         "means": _factors(means),
         "counts": {
-            **{each.value: verdicts.get(each, 0) for each in Verdict},
+            **{each.value: verdicts.get(each, 0) for each in IndicatorState},
             NOT_EVALUATED: len(counted.faults),
         },
         "layout": notice.sentence if notice else None,
@@ -186,15 +186,15 @@ def _indicators(
         reason = next((faults[each] for each in positions if each in faults), "others were counted first")
         return {"verdict": NOT_EVALUATED, "detail": mask_failure(reason), "instances": 0}
     verdicts = [measured.verdict(each) for each in numbers]
-    if Verdict.ROWS_LOST in verdicts:
-        return {"verdict": Verdict.ROWS_LOST.value, "instances": len(numbers)}
+    if IndicatorState.ROWS_LOST in verdicts:
+        return {"verdict": IndicatorState.ROWS_LOST.value, "instances": len(numbers)}
     found = [each for number in numbers if isinstance(each := measured.query(number), Indicators)]
     if not found:
-        return {"verdict": Verdict.NO_MATCHING_ROWS.value, "instances": len(numbers)}
+        return {"verdict": IndicatorState.NO_MATCHING_ROWS.value, "instances": len(numbers)}
     logs = np.log([list(asdict(each).values()) for each in found])
     means = np.exp(logs.mean(axis=0)).tolist()
     return {
-        "verdict": Verdict.DEFINED.value,
+        "verdict": IndicatorState.DEFINED.value,
         "instances": len(found),
         **dict(zip(asdict(found[0]), means, strict=True)),
     }

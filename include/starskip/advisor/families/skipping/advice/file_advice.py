@@ -13,7 +13,7 @@ from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured
-from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits
+from starskip.advisor.families.skipping.choice.index_choice import SkippingLimits
 from starskip.advisor.run.night import ADVICE_NIGHTS, Night
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.errors import StarskipError, StorageOutage, printable
@@ -74,23 +74,23 @@ def _why_not(night: Night, table: str, family: Family) -> str | None:
     return None if night.event_log_paths else "no Spark event logs are configured (sources.spark_event_logs)"
 
 
-def choice_limits(night: Night, table_bytes: float, size_ratio: float) -> ChoiceLimits:
+def choice_limits(night: Night, table_bytes: float, size_ratio: float) -> SkippingLimits:
     """Return the limits of the choice; ``size_ratio``: the share of a table's bytes that indexes may take."""
     advice = night.settings.advice
     budget = int(table_bytes * size_ratio)
     if advice.index_budget_bytes is not None:
         budget = min(budget, advice.index_budget_bytes)
     switch_gain_ratio = min(advice.switch_gain_ratio, advice.min_gain_ratio)
-    return ChoiceLimits(budget, advice.min_gain_ratio, switch_gain_ratio)
+    return SkippingLimits(budget, advice.min_gain_ratio, switch_gain_ratio)
 
 
 def publish_rows(
     night: Night, artefact: str, schema: pa.Schema, advice: Mapping[str, tuple[Rows, Mapping[str, Any]]]
 ) -> None:
     """Publish the rows and properties of each table."""
-    aside = night.store.staged_write(artefact, night.date_text)
+    staged = night.store.staged_write(artefact, night.date_text)
     parts = {
-        table: Part(aside.write(table, pa.Table.from_pylist(list(rows), schema=schema)), dict(properties))
+        table: Part(staged.write(table, pa.Table.from_pylist(list(rows), schema=schema)), dict(properties))
         for table, (rows, properties) in advice.items()
     }
     night.publish(artefact, parts)

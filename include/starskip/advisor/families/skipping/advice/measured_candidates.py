@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from starskip.advisor.families.skipping.choice.candidate_indexes import candidate_indexes
+from starskip.advisor.families.skipping.choice.candidate_specifications import candidate_specifications
 from starskip.advisor.families.skipping.choice.column_uses import column_uses
 from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.advisor.workload.lake_queries import LakeQuery
@@ -56,7 +56,9 @@ def skipping_candidates(
     weights = [query.weight for query in queries]
     columns = sorted(column_uses(predicates, weights, implications()).columns)
     facts = engine.column_facts(table, columns, _PROFILED_FILES)
-    found = candidate_indexes(predicates, weights, facts, file_bytes=file_bytes, implications=implications())
+    found = candidate_specifications(
+        predicates, weights, facts, file_bytes=file_bytes, implications=implications()
+    )
     names = [*kept, *(each.specification for each in found[:MAX_CANDIDATES])]
     indexes: dict[str, SkippingIndex] = {}
     faults: dict[str, str] = {}

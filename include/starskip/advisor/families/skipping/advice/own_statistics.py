@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from starskip.errors import SourceError, SourceOutage
 from starskip.file_metadata.match_paths import match_paths
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_table import format_at, open_table
+from starskip.lake.open_lake_table import format_at, open_lake_table
 from starskip.lake.plain_paths import plain_paths
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
@@ -80,7 +80,7 @@ def own_statistics(lake: LakeTable, paths: pa.Array) -> OwnStatistics | None:
     """
     if format_with_statistics(lake) is None:
         return None
-    snapshot = open_table(lake.path, lake.listed_format)
+    snapshot = open_lake_table(lake.path, lake.listed_format)
     at = match_paths(plain_paths(paths), plain_paths(snapshot.files["path"].combine_chunks()))
     places = pa.array(at, mask=at < 0)
     indexes: dict[str, SkippingIndex] = {}

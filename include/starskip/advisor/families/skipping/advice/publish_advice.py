@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import lake_workload
-from starskip.advisor.families.measured import Measured, MeasuredAdvice, SparedFiles
+from starskip.advisor.families.measured import Measured, MeasuredAdvice, SkippedFiles
 from starskip.advisor.families.skipping.advice.advice_rows import SkippingAdvice
 from starskip.advisor.families.skipping.advice.file_advice import (
     last_choice,
@@ -45,7 +45,7 @@ def publish_skipping_advice(night: Night, advice: Mapping[str, SkippingAdvice]) 
 
 
 def measured_skipping(
-    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, _spared: SparedFiles
+    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, _skipped: SkippedFiles
 ) -> Measured:
     """Measure the candidates of a table of the lake; what fails is the note of its advice.
 
@@ -69,13 +69,13 @@ def measured_skipping(
             with plugin_errors(night):
                 return measured.advice(chosen, gap_ratio), ()
 
-        def spared(predicate: Expression, paths: pa.Array) -> Mask:
+        def skipped(predicate: Expression, paths: pa.Array) -> Mask:
             metadata = measured.metadata
             at = match_paths(paths, metadata.paths)
             read = read_files(predicate, metadata, metadata.indexes, measured.own)
             return (at >= 0) & ~read[at] if metadata.files else at >= 0
 
-        return Measured(measured.task.offer(), advise, spared)
+        return Measured(measured.task.offer(), advise, skipped)
 
     def advice_of(note: str) -> SkippingAdvice:
         return SkippingAdvice(properties={"note": note})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from starskip.predicates.column_name import column_name
-from starskip.predicates.comparison import Comparison, Operator, comparison_of
+from starskip.predicates.comparison import Comparison, ComparisonOperator, comparison_of
 from starskip.predicates.expression import Call, Column, Expression, nodes
 from starskip.predicates.like_pattern import like_prefix
 from starskip.predicates.ordered_values import order_keys, positions, ranked, same_order
@@ -72,20 +72,20 @@ class _Reader:
         bounds = _bounds(comparison, self.data_type)
         ranks = positions(order_keys(self.literals), order_keys(bounds), "left").tolist()
         end = 2 * len(self.literals)
-        if comparison.operator is Operator.IN:
+        if comparison.operator is ComparisonOperator.IN:
             return _union([(2 * rank, 2 * rank + 1) for rank in ranks])
         if comparison.operator in _ONE_SIDED:
             return [_ONE_SIDED[comparison.operator](ranks[0], end)]
         return [(2 * ranks[0], 2 * ranks[1] if len(ranks) > 1 else end)]
 
 
-_ONE_SIDED: dict[Operator, Callable[[int, int], Interval]] = {
-    Operator.BELOW: lambda rank, _: (-1, 2 * rank),
-    Operator.AT_MOST: lambda rank, _: (-1, 2 * rank + 1),
-    Operator.AT_LEAST: lambda rank, end: (2 * rank, end),
-    Operator.ABOVE: lambda rank, end: (2 * rank + 1, end),
+_ONE_SIDED: dict[ComparisonOperator, Callable[[int, int], Interval]] = {
+    ComparisonOperator.BELOW: lambda rank, _: (-1, 2 * rank),
+    ComparisonOperator.AT_MOST: lambda rank, _: (-1, 2 * rank + 1),
+    ComparisonOperator.AT_LEAST: lambda rank, end: (2 * rank, end),
+    ComparisonOperator.ABOVE: lambda rank, end: (2 * rank + 1, end),
 }
-_KNOWN = {*_ONE_SIDED, Operator.IN, Operator.STARTS_WITH, Operator.LIKE}
+_KNOWN = {*_ONE_SIDED, ComparisonOperator.IN, ComparisonOperator.STARTS_WITH, ComparisonOperator.LIKE}
 
 
 def _comparison(node: Expression, column: str, data_type: pa.DataType) -> Comparison | None:
@@ -101,7 +101,7 @@ def _comparison(node: Expression, column: str, data_type: pa.DataType) -> Compar
         return None
     if not _fits(found.values, data_type):
         return None
-    if found.operator is Operator.LIKE and not like_prefix(found.text, found.escape):
+    if found.operator is ComparisonOperator.LIKE and not like_prefix(found.text, found.escape):
         return None
     return found
 
@@ -117,10 +117,10 @@ def _fits(values: pa.Array, data_type: pa.DataType) -> bool:
 
 def _bounds(comparison: Comparison, data_type: pa.DataType) -> pa.Array:
     """Return the bounds of a comparison in the column's type; of a prefix, itself and its successor."""
-    if comparison.operator not in (Operator.STARTS_WITH, Operator.LIKE):
+    if comparison.operator not in (ComparisonOperator.STARTS_WITH, ComparisonOperator.LIKE):
         return comparison.values.cast(data_type)
     text = comparison.text
-    is_like = comparison.operator is Operator.LIKE
+    is_like = comparison.operator is ComparisonOperator.LIKE
     prefix = like_prefix(text, comparison.escape) if is_like else text
     after = text_after(prefix)
     return pa.array([prefix] if after is None else [prefix, after], data_type)

@@ -10,7 +10,12 @@ from typing import Any
 
 from starskip.advisor.families.skipping.choice.derived_uses import derived_uses
 from starskip.predicates.column_name import column_name
-from starskip.predicates.comparison import Comparison, Operator, comparison_of, comparison_of_function
+from starskip.predicates.comparison import (
+    Comparison,
+    ComparisonOperator,
+    comparison_of,
+    comparison_of_function,
+)
 from starskip.predicates.data_types import FLOATS, NUMBERS, family_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, nodes
 from starskip.predicates.like_pattern import like_prefix, like_suffix
@@ -18,8 +23,8 @@ from starskip.skipping.contrib.metric_distances import TEXT_METRIC, VECTOR_METRI
 from starskip.skipping.contrib.user_agents import AGENT_NAME_FUNCTION
 from starskip.skipping.user_functions import Implication
 
-_LOWER = {Operator.AT_LEAST, Operator.ABOVE}
-_UPPER = {Operator.AT_MOST, Operator.BELOW}
+_LOWER = {ComparisonOperator.AT_LEAST, ComparisonOperator.ABOVE}
+_UPPER = {ComparisonOperator.AT_MOST, ComparisonOperator.BELOW}
 _METRICS = (*VECTOR_METRICS, TEXT_METRIC)
 _ORDERS = {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"}
 _MAX_NODES = 100_000
@@ -57,7 +62,7 @@ class WorkloadUses:
     derived: dict[tuple[str, str], float] = field(default_factory=_sums)
     """By specification and reason, of what functions give of a column."""
 
-    def of(self, column: Column) -> ColumnUse:
+    def use_of(self, column: Column) -> ColumnUse:
         """Return the use of a column, to add to."""
         return self.columns.setdefault(column_name(column.path), ColumnUse(column.data_type))
 
@@ -106,14 +111,18 @@ def _add(uses: WorkloadUses, group: Sequence[Expression], weight: float, once: s
     lower = {item.column for item in found if item.operator in _LOWER}
     upper = {item.column for item in found if item.operator in _UPPER}
     bounded = [column for column in dict.fromkeys(item.column for item in found) if column in lower & upper]
-    asked = {item.column for item in found if item.operator not in (Operator.IS_NOT_NULL, Operator.IS_NULL)}
+    asked = {
+        item.column
+        for item in found
+        if item.operator not in (ComparisonOperator.IS_NOT_NULL, ComparisonOperator.IS_NULL)
+    }
     for item in found:
         # Spark adds IS NOT NULL to each column that is compared.
-        if item.operator is not Operator.IS_NOT_NULL or item.column not in asked:
-            _add_comparison(uses.of(item.column), item, weight, once)
+        if item.operator is not ComparisonOperator.IS_NOT_NULL or item.column not in asked:
+            _add_comparison(uses.use_of(item.column), item, weight, once)
     for column in bounded:
         if _is_first(once, (column, "bounded")):
-            uses.of(column).bounded_range += weight
+            uses.use_of(column).bounded_range += weight
     for node in group:
         if comparison_of(node) is None:
             _add_function(uses, node, weight, once)
@@ -140,20 +149,20 @@ def _shape(item: Comparison) -> tuple[str, int]:
     operator = item.operator
     if operator in _LOWER | _UPPER:
         return "range", 0
-    if operator in (Operator.IS_NULL, Operator.IS_NOT_NULL):
+    if operator in (ComparisonOperator.IS_NULL, ComparisonOperator.IS_NOT_NULL):
         return "null", 0
-    if operator is Operator.IN:
+    if operator is ComparisonOperator.IN:
         return ("inequality" if item.negated else "equality"), 0
     if item.negated:
         return "inequality", 0
-    if operator is Operator.LIKE:
+    if operator is ComparisonOperator.LIKE:
         first, last = like_prefix(item.text, item.escape), like_suffix(item.text, item.escape)
         if first:
             return "prefixes", len(first)
         return ("suffixes", len(last)) if last else ("infix", 0)
-    if operator is Operator.CONTAINS:
+    if operator is ComparisonOperator.CONTAINS:
         return "infix", 0
-    return ("prefixes" if operator is Operator.STARTS_WITH else "suffixes"), len(item.text)
+    return ("prefixes" if operator is ComparisonOperator.STARTS_WITH else "suffixes"), len(item.text)
 
 
 def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set[object]) -> None:
@@ -163,7 +172,7 @@ def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set
     if named is not None:
         (column,) = named[1].arguments
         if isinstance(column, Column) and _is_first(once, (column, AGENT_NAME_FUNCTION)):
-            uses.of(column).agent_name += weight
+            uses.use_of(column).agent_name += weight
     for call in nodes(node):
         if not isinstance(call, Call):
             continue
@@ -173,7 +182,7 @@ def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set
             literals = [each for each in call.arguments if isinstance(each, Literal)]
             is_near = node.name in _ORDERS and any(each is call for each in node.arguments)
             if is_near and len(columns) == 1 and literals and _is_first(once, (columns[0], metric)):
-                uses.of(columns[0]).metrics[metric] += weight
+                uses.use_of(columns[0]).metrics[metric] += weight
         elif name.startswith("st_") and call is node:
             points = _distinct(each for each in nodes(call) if isinstance(each, Column))
             numbers = [each for each in points if family_of(each.data_type) in NUMBERS]

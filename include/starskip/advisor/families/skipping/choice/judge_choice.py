@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from starskip.advisor.families.file_skips import FileSkips
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.skipping.choice.coverage import Coverage, coverage
-from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits, IndexChoice
+from starskip.advisor.families.skipping.choice.index_choice import IndexChoice, SkippingLimits
 from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
 from starskip.advisor.families.skipping.family import SKIPPING
 from starskip.advisor.families.verdict import Reason, Verdict, refused
@@ -34,7 +34,7 @@ class SkippingTask:
 
     patterns: SkipPatterns
     sizes: Mapping[str, int | None]
-    limits: ChoiceLimits
+    limits: SkippingLimits
     kept: Collection[str] = ()
     rows_a_byte: float = 1.0
     family: str = SKIPPING.name

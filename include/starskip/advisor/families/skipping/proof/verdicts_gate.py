@@ -8,10 +8,10 @@ from starskip.advisor.families.skipping.artefacts import VERDICTS
 from starskip.advisor.run.expectations import Expectation, View, at_most, distinct, in_set, present
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.advisor.verification.verdict import AGREED, Verdict
+from starskip.advisor.verification.agreement import AGREED, Agreement
 from starskip.settings import Settings
 
-_RAN_BOTH_WAYS = (Verdict.EQUAL.value, Verdict.DIFFERENT.value)
+_RAN_BOTH_WAYS = (Agreement.EQUAL.value, Agreement.DIFFERENT.value)
 
 
 def replays_gate(verdicts: str, words: str) -> Gate:

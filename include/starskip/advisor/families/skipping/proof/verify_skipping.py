@@ -18,7 +18,7 @@ from starskip.advisor.families.skipping.artefacts import BUILDS, VERDICTS
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table
-from starskip.advisor.verification.verdict import Verdict
+from starskip.advisor.verification.agreement import Agreement
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
@@ -57,7 +57,7 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
     """Publish the verdicts of a family on the night's tables; those without a built index have none."""
     tables = usable_tables(night, replays.built, "verify_indexes")
     snapshot_of = cache(night.store.snapshot)
-    aside = night.store.staged_write(replays.verdicts, night.date_text)
+    staged = night.store.staged_write(replays.verdicts, night.date_text)
     parts: dict[str, Part] = {}
     counts: dict[str, int] = {}
     warnings: list[str] = []
@@ -66,11 +66,11 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
         for row in rows:
             name = f"{replays.word}_{row['verdict']}"
             counts[name] = counts.get(name, 0) + 1
-            if row["verdict"] in (Verdict.DIFFERENT.value, Verdict.FAILED.value):
+            if row["verdict"] in (Agreement.DIFFERENT.value, Agreement.FAILED.value):
                 problem = f"table {table}: shape {row['shape_id']}: {row['verdict']} with {replays.word}"
                 warnings.append(printable(f"{problem}: {row['detail']}"))
         schema = night.store.schemas[replays.verdicts]
-        parts[table] = Part(aside.write(table, pa.Table.from_pylist(rows, schema=schema)))
+        parts[table] = Part(staged.write(table, pa.Table.from_pylist(rows, schema=schema)))
     night.publish(replays.verdicts, parts)
     return StageResult(counts, tuple(warnings))
 
@@ -115,21 +115,21 @@ def _verdict(ask: Callable[[Expression], Replay], query: LakeQuery) -> dict[str,
     except TransientError:
         raise
     except UnsupportedQuery as error:
-        return {"verdict": Verdict.NOT_COMPARABLE.value, "detail": mask_failure(str(error))}
+        return {"verdict": Agreement.NOT_COMPARABLE.value, "detail": mask_failure(str(error))}
     except SourceError as error:
-        return {"verdict": Verdict.FAILED.value, "detail": str(error)}
+        return {"verdict": Agreement.FAILED.value, "detail": str(error)}
     except StarskipError as error:
         # Spark repeats the expression that it failed at, with its literals.
-        return {"verdict": Verdict.FAILED.value, "detail": mask_failure(str(error))}
+        return {"verdict": Agreement.FAILED.value, "detail": mask_failure(str(error))}
     except Exception as error:
         if not is_of_one_table(error):
             raise
-        return {"verdict": Verdict.FAILED.value, "detail": failure_words(error)}
+        return {"verdict": Agreement.FAILED.value, "detail": failure_words(error)}
     difference = _difference(replay)
     # Why nothing was skipped may be an error of a user's index type, in its own words.
     unskipped = mask_literals("; ".join(replay.not_skipped_because))
     return {
-        "verdict": Verdict.DIFFERENT.value if difference else Verdict.EQUAL.value,
+        "verdict": Agreement.DIFFERENT.value if difference else Agreement.EQUAL.value,
         "detail": difference or unskipped or None,
         "answer_rows": replay.plain.rows,
         "files_total": replay.files_total,

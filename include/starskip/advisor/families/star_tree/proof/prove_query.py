@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import pyarrow as pa
 from sqlglot import exp
 
+from starskip.advisor.verification.agreement import Agreement
 from starskip.advisor.verification.compare_answers import (
     ApproximateColumn,
     Bounds,
     answers_differ,
     rows_by_key,
 )
-from starskip.advisor.verification.verdict import Verdict
 from starskip.errors import StarskipError, TransientError, UnsupportedQuery
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.star_tree.query.aggregate_call import AggregateCall, aggregate_call, is_aggregate
@@ -39,7 +39,7 @@ class Proof:
     what it needs is in memory, as in a process that serves queries.
     """
 
-    verdict: Verdict
+    verdict: Agreement
     detail: str = ""
     tree: int | None = None
     answer_rows: int | None = None
@@ -61,16 +61,16 @@ def prove_query(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> P
         raise
     except UnsupportedQuery as error:
         # Its words may hold literals of the query, or values of the table.
-        return Proof(Verdict.FAILED, f"one way cannot answer it: {error.reason.replace('_', ' ')}")
+        return Proof(Agreement.FAILED, f"one way cannot answer it: {error.reason.replace('_', ' ')}")
     except StarskipError as error:
-        return Proof(Verdict.FAILED, str(error))
+        return Proof(Agreement.FAILED, str(error))
 
 
 def _proof(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> Proof:
     query = comparable_query(sql)
     first = ask(query.sql)
     if not first.star_tree:
-        return Proof(Verdict.NOT_ANSWERED, first.reason or "")
+        return Proof(Agreement.NOT_ANSWERED, first.reason or "")
     asked_at = clock()
     answer = ask(query.sql)
     answered_at = clock()
@@ -79,8 +79,8 @@ def _proof(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> Proof:
     detail = query.unbounded or answers_differ(
         answer.table, table, query.keys, _approximate_columns(query, answer, table, scan)
     )
-    agreed = Verdict.WITHIN_BOUND if answer.approximations else Verdict.EQUAL
-    disagreed = Verdict.NOT_COMPARABLE if query.unbounded else Verdict.DIFFERENT
+    agreed = Agreement.WITHIN_BOUND if answer.approximations else Agreement.EQUAL
+    disagreed = Agreement.NOT_COMPARABLE if query.unbounded else Agreement.DIFFERENT
     return Proof(
         disagreed if detail else agreed,
         detail or "; ".join(dict.fromkeys(each.bound for each in answer.approximations)),
@@ -122,7 +122,7 @@ def _rank_bounds(query: ComparableQuery, position: int, scan: Scan, ratio: float
     rows = rows_by_key(table, range(len(query.keys))) or {}
     found = {}
     for key, row in rows.items():
-        least, greatest = bound_columns(row[len(query.keys)], len(query.keys))
+        least, greatest = bound_positions(row[len(query.keys)], len(query.keys))
         found[key] = (row[least], row[greatest])
     return found
 
@@ -190,7 +190,7 @@ def percentile_bounds_query(query: ComparableQuery, position: int, ratio: float)
     return select.sql(dialect=PinotDialect)
 
 
-def bound_columns(count: int, keys: int) -> tuple[int, int]:
+def bound_positions(count: int, keys: int) -> tuple[int, int]:
     """Return the positions of a group's bounds in an answer of ``percentile_bounds_query``.
 
     ``count``: the values in the group; ``keys``: how many keys the query has.

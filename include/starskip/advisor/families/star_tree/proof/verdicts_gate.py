@@ -17,7 +17,7 @@ from starskip.advisor.run.expectations import (
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stream_rows import published
-from starskip.advisor.verification.verdict import AGREED
+from starskip.advisor.verification.agreement import AGREED
 from starskip.settings import Settings
 
 _COSTS = ("tree_rows_read", "scan_rows_read", "tree_ms", "scan_ms")

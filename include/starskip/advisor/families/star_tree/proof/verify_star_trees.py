@@ -25,7 +25,7 @@ from starskip.advisor.run.table_by_table import (
     is_of_one_table,
     is_ours,
 )
-from starskip.advisor.verification.verdict import Verdict
+from starskip.advisor.verification.agreement import Agreement
 from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload, workload_shapes
 from starskip.errors import StorageError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
@@ -78,19 +78,19 @@ def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
             failures[table] = failure_words(error)
     prove = partial(_proofs, night.store)
     proved = EngineTasks(engine).run_tasks("queries answered both ways", asked, prove)
-    aside = night.store.staged_write("verdicts", night.date_text)
+    staged = night.store.staged_write("verdicts", night.date_text)
     rows: dict[str, list[dict[str, object]]] = {table: [] for table in tables}
-    counts = dict.fromkeys((verdict.value for verdict in Verdict), 0)
+    counts = dict.fromkeys((verdict.value for verdict in Agreement), 0)
     warnings = failure_warnings("verify_indexes", failures)
     for shape, proofs in zip(asked, proved, strict=True):
         for number, proof in enumerate(proofs, start=1):
             rows[shape.table].append(_row(shape, number, proof))
             counts[proof.verdict.value] += 1
-            if proof.verdict not in (Verdict.EQUAL, Verdict.WITHIN_BOUND):
+            if proof.verdict not in (Agreement.EQUAL, Agreement.WITHIN_BOUND):
                 what = f"table {shape.table}: shape {shape.shape_id}: {proof.verdict.value}: {proof.detail}"
                 warnings.append(printable(what))
     written = {
-        table: aside.write(table, pa.Table.from_pylist(of_table, schema=VERDICTS))
+        table: staged.write(table, pa.Table.from_pylist(of_table, schema=VERDICTS))
         for table, of_table in rows.items()
     }
     parts = {table: Part(files) for table, files in written.items()}
@@ -176,11 +176,11 @@ def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
 def _failed_proofs(error: Exception, asked: Asked) -> list[Proof]:
     if not (is_ours(error) or is_of_one_table(error)):
         raise error
-    return [Proof(Verdict.FAILED, failure_words(error))] * len(asked.queries)
+    return [Proof(Agreement.FAILED, failure_words(error))] * len(asked.queries)
 
 
 def _has_failed(proofs: Sequence[Proof]) -> bool:
-    return any(proof.verdict is Verdict.FAILED for proof in proofs)
+    return any(proof.verdict is Agreement.FAILED for proof in proofs)
 
 
 def _require_whole(run_tasks: RunTasks, store: ArtefactStore, tables: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ from starskip.advisor.families.star_tree.recommend.cuboids import Dimensions
 from starskip.advisor.families.star_tree.recommend.pinot_reads import PinotReads, pinot_reads
 from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead, TreeReading
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.pinot.star_tree_matching import ColumnFacts
+from starskip.pinot.star_tree_matching import SegmentColumns
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
@@ -113,7 +113,7 @@ def answerable_shape(
     if rules is None:
         return ours
     by_starskip = ours if isinstance(ours, AnswerableShape) else None
-    facts = ColumnFacts(raw=frozenset(raw), multi_value=frozenset(multi_value))
+    facts = SegmentColumns(raw=frozenset(raw), multi_value=frozenset(multi_value))
     try:
         found = [(pinot_reads(sql, types, facts, rules), weight) for sql, weight in asked.examples]
     except UnsupportedQuery as error:

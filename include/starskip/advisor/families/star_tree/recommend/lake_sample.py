@@ -45,7 +45,7 @@ _CSV_BYTES_PER_ROW = 100
 """A guess, only to even out the tasks."""
 _SUMMARIES_PER_TASK = 8
 
-Piece = tuple[tuple[SourceChunk, int], ...]
+TaskChunks = tuple[tuple[SourceChunk, int], ...]
 """The input of a task: chunks one behind the other, each with the position of its first row."""
 
 
@@ -53,12 +53,12 @@ Piece = tuple[tuple[SourceChunk, int], ...]
 class SummarisePiece:
     """Task: the summary of one piece of the table, written as a file."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     source: SourceTable
     plan: SummaryPlan
 
-    def __call__(self, piece: Piece) -> DataFile:
+    def __call__(self, piece: TaskChunks) -> DataFile:
         """Return the file."""
         summary = RowsSummary(self.plan)
         try:
@@ -66,7 +66,7 @@ class SummarisePiece:
                 for batch in self.source.batches(chunk, self.plan.schema.names):
                     summary.add(batch, position)
                     position += batch.num_rows
-            return write_summary(self.aside, self.table, summary)
+            return write_summary(self.staged, self.table, summary)
         except pa.ArrowException as error:
             path = self.source.path
             raise SourceError(f"{path}: cannot be sampled ({printable(str(error))})", source=path) from error
@@ -76,7 +76,7 @@ class SummarisePiece:
 class MergeSummaries:
     """Task: the summary of neighbouring pieces together."""
 
-    aside: StagedWrite
+    staged: StagedWrite
     table: str
     plan: SummaryPlan
 
@@ -84,19 +84,19 @@ class MergeSummaries:
         """Return the file."""
         merged = RowsSummary(self.plan)
         for file in files:
-            merged.merge(read_summary(self.aside.storage, file, self.plan))
-        return write_summary(self.aside, self.table, merged)
+            merged.merge(read_summary(self.staged.storage, file, self.plan))
+        return write_summary(self.staged, self.table, merged)
 
 
 def lake_sample(
     run_tasks: RunTasks,
-    aside: StagedWrite,
+    staged: StagedWrite,
     table: str,
     source: SourceTable,
     used: Sequence[Dimensions],
     measured: Collection[str],
 ) -> TableSample:
-    """Return a sample of a lake table's rows; nothing is left in ``aside``, which is for this alone.
+    """Return a sample of a lake table's rows; nothing is left in ``staged``, which is for this alone.
 
     ``used``: the sets of dimensions that shapes use, the most important first. ``measured``: columns that are
     aggregated. Raises SourceError for files that cannot be read, CapExceeded if all of the sets are too
@@ -104,17 +104,17 @@ def lake_sample(
     """
     plan = _plan(source, used, measured)
     # A task gets the files that it reads, not the list of all others.
-    summarise = SummarisePiece(aside, table, replace(source, files=()), plan)
-    merge = MergeSummaries(aside, table, plan)
+    summarise = SummarisePiece(staged, table, replace(source, files=()), plan)
+    merge = MergeSummaries(staged, table, plan)
     try:
         files = run_tasks("sampling rows", _pieces(source, _ROWS_PER_TASK), summarise)
         while len(files) > 1:
             starts = range(0, len(files), _SUMMARIES_PER_TASK)
             together = [tuple(files[start : start + _SUMMARIES_PER_TASK]) for start in starts]
             files = run_tasks("merging samples", together, merge)
-        summary = read_summary(aside.storage, files[0], plan) if files else RowsSummary(plan)
+        summary = read_summary(staged.storage, files[0], plan) if files else RowsSummary(plan)
     finally:
-        _remove_all(aside)
+        _remove_all(staged)
     return _table_sample(table, source, summary)
 
 
@@ -159,7 +159,7 @@ def _plan(source: SourceTable, used: Sequence[Dimensions], measured: Collection[
     )
 
 
-def _pieces(source: SourceTable, rows_per_task: int) -> list[Piece]:
+def _pieces(source: SourceTable, rows_per_task: int) -> list[TaskChunks]:
     """Return pieces of about so many rows, in the order of the files."""
     starts: dict[str, int] = {}
     position = 0
@@ -201,8 +201,8 @@ def _groups(used: Sequence[Dimensions], dimensions: Collection[str]) -> list[Dim
     return found
 
 
-def _remove_all(aside: StagedWrite) -> None:
+def _remove_all(staged: StagedWrite) -> None:
     """Remove the files that tasks wrote for one another; a vacuum would do it later."""
     with suppress(StorageError):
-        for stored in list(aside.storage.objects_below(aside.folder)):
-            aside.storage.delete(stored.name)
+        for stored in list(staged.storage.objects_below(staged.folder)):
+            staged.storage.delete(stored.name)

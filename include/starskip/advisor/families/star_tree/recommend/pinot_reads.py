@@ -11,7 +11,7 @@ from starskip.advisor.families.star_tree.recommend.pinot_aggregation import Pino
 from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead
 from starskip.errors import UnsupportedQuery, printable
 from starskip.pinot.star_tree_filter import NotServed
-from starskip.pinot.star_tree_matching import ColumnFacts, Pair, TreePart, tree_parts
+from starskip.pinot.star_tree_matching import Pair, SegmentColumns, TreePart, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
 from starskip.star_tree.query.conjuncts import conjuncts
@@ -31,7 +31,7 @@ class PinotReads:
 
 
 def pinot_reads(
-    sql: str, columns: Collection[str], facts: ColumnFacts, rules: StarTreeRules
+    sql: str, columns: Collection[str], facts: SegmentColumns, rules: StarTreeRules
 ) -> PinotReads | NotServed:
     """Return what ``sql`` reads of a tree in a Pinot of ``rules``, or why it uses none.
 

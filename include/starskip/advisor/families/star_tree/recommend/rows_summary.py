@@ -146,10 +146,10 @@ def _one_array(column: pa.ChunkedArray) -> pa.Array:
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, pa.ArrowException)
 
 
-def write_summary(aside: StagedWrite, table: str, summary: RowsSummary) -> DataFile:
+def write_summary(staged: StagedWrite, table: str, summary: RowsSummary) -> DataFile:
     """Write a summary as one file and return it."""
-    name = aside.new_name(table, "summary.parquet")
-    return aside.write_named(name, checked_parquet(summary_table(summary), name).to_pybytes())
+    name = staged.new_name(table, "summary.parquet")
+    return staged.write_named(name, checked_parquet(summary_table(summary), name).to_pybytes())
 
 
 def read_summary(storage: Storage, file: DataFile, plan: SummaryPlan) -> RowsSummary:

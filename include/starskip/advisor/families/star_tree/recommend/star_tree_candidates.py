@@ -73,7 +73,7 @@ NO_TREES = StarTreeCandidates()
 
 def star_tree_candidates(
     run_tasks: RunTasks,
-    aside: StagedWrite | None,
+    staged: StagedWrite | None,
     table: str,
     shapes: Sequence[ShapeWorkload],
     overview: TableOverview | None,
@@ -86,7 +86,7 @@ def star_tree_candidates(
 ) -> StarTreeCandidates:
     """Return the candidates for ``table``.
 
-    Rows of the lake are read by tasks, which pass on what they found in ``aside``; nothing is left there.
+    Rows of the lake are read by tasks, which pass on what they found in ``staged``; nothing is left there.
     ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
     advice. ``held``: trees that are there, which need no other for the shapes that they answer. Nothing here
     ends a night: what cannot be read is said in ``note``.
@@ -118,7 +118,7 @@ def star_tree_candidates(
             return StarTreeCandidates((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return StarTreeCandidates((), (), refused, total, 0.0, "no query filters or groups by a column")
-        sample = _sample(run_tasks, aside, table, source, rows, overview, answerable)
+        sample = _sample(run_tasks, staged, table, source, rows, overview, answerable)
         if not sample.parts:
             return StarTreeCandidates(
                 (), (), refused, total, 0.0, "no rows could be read to estimate trees from"
@@ -176,7 +176,7 @@ def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
 
 def _sample(
     run_tasks: RunTasks,
-    aside: StagedWrite | None,
+    staged: StagedWrite | None,
     table: str,
     source: SourceTable | None,
     rows: TableRows,
@@ -186,8 +186,8 @@ def _sample(
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
     if source is not None:
-        assert aside is not None
-        return lake_sample(run_tasks, aside, table, source, used, measured)
+        assert staged is not None
+        return lake_sample(run_tasks, staged, table, source, used, measured)
     if overview is None:
         return TableSample(table, (), {}, 0.0, 0.0)
     return segment_sample(rows.segments_root, overview, used)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from starskip.advisor.families.family_section import FamilySection, PairsPicture, ShapePair, template_of
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTrees
+from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
 from starskip.errors import printable
 from starskip.number_text import compact_count, percent, share, size_share
@@ -19,7 +19,7 @@ _MAX_TREES_IN_HEADLINE = 3
 _MAX_CHARACTERS = 70
 
 
-def masked_star_trees(trees: StarTrees) -> StarTrees:
+def masked_star_trees(trees: StarTreeEvidence) -> StarTreeEvidence:
     """Return the star-trees with all texts of queries masked."""
     chosen = (
         replace(tree, shapes=tuple(replace(s, masked_text=_masked(s.masked_text)) for s in tree.shapes))
@@ -37,7 +37,7 @@ def _masked(text: str) -> str:
     return mask_literals(text, quoted_names=True)
 
 
-def star_tree_picture(trees: StarTrees) -> PairsPicture:
+def star_tree_picture(trees: StarTreeEvidence) -> PairsPicture:
     """Return rows read from a tree and by a scan, by shape; those that were measured both ways."""
     pairs = [
         ShapePair(rank, each.masked_text, each.rows_read_by_scan, each.rows_read_from_tree)
@@ -49,7 +49,7 @@ def star_tree_picture(trees: StarTrees) -> PairsPicture:
     )
 
 
-def _figures(trees: StarTrees, _: bool) -> Sequence[tuple[str, str]]:
+def _figures(trees: StarTreeEvidence, _: bool) -> Sequence[tuple[str, str]]:
     savings = [tree.saving_ratio for tree in trees.proposed]
     known = [saving for saving in savings if saving is not None]
     if not savings or len(known) < len(savings):
@@ -57,7 +57,7 @@ def _figures(trees: StarTrees, _: bool) -> Sequence[tuple[str, str]]:
     return (("of all entries saved by star-trees, predicted", percent(sum(known))),)
 
 
-def _summary(trees: StarTrees) -> Sequence[str]:
+def _summary(trees: StarTreeEvidence) -> Sequence[str]:
     if not trees.chosen:
         return []
     lines = []
@@ -71,11 +71,11 @@ def _summary(trees: StarTrees) -> Sequence[str]:
     return [*lines, *([proved] if trees.proved else []), ""]
 
 
-def _chosen(trees: StarTrees) -> Sequence[tuple[str, tuple[str, ...]]]:
+def _chosen(trees: StarTreeEvidence) -> Sequence[tuple[str, tuple[str, ...]]]:
     return [(_KIND, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
 
 
-def _change(trees: StarTrees) -> tuple[Piece, ...]:
+def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:
     """Return the sentence on star-trees to add, nothing where there are none."""
     new = trees.proposed
     if not new:

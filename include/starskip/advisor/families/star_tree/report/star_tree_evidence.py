@@ -84,8 +84,8 @@ class ProvedShape:
 
     ``verdict``: "equal", "within_bound" (approximate, and no further apart than the answer states),
     "not_comparable", "different", "not_answered" or "failed"; ``detail`` explains it where that needs words.
-    ``tree`` counts from 1 in ``StarTrees.chosen``, null where no tree answered. Rows and times are means over
-    the instances; an aggregated document is one row.
+    ``tree`` counts from 1 in ``StarTreeEvidence.chosen``, null where no tree answered. Rows and times are
+    means over the instances; an aggregated document is one row.
     """
 
     shape_id: str
@@ -106,7 +106,7 @@ class ProvedShape:
 
 
 @dataclass(frozen=True, slots=True)
-class StarTrees:
+class StarTreeEvidence:
     """The star-trees of one table; ``note`` says why none was looked for, null where some were.
 
     ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``:

@@ -16,7 +16,7 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     ProvedShape,
     RefusedStarTree,
     ShapeOfStarskipOnly,
-    StarTrees,
+    StarTreeEvidence,
 )
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.published_rows import Row, published_rows
@@ -33,7 +33,7 @@ Shapes = Mapping[str, ShapeWorkload]
 
 def star_tree_report(
     night: Night, table: str, advice: Part, workload: Sequence[ShapeWorkload]
-) -> StarTrees | None:
+) -> StarTreeEvidence | None:
     """Return what to report of the star-trees of ``table``, None of a night that did not look at them.
 
     ``advice``: the table's part of ``recommendations``.
@@ -46,7 +46,7 @@ def star_tree_report(
     known = (*held_trees(table, advice), *chosen_trees(table, advice))
     chosen = {tree.config: tree for tree in reversed(known)}
     lake_bytes = properties.get("lake_bytes")
-    return StarTrees(
+    return StarTreeEvidence(
         chosen=tuple(_chosen(row, chosen, shapes) for row in builds[:MAX_STAR_TREES]),
         refused=tuple(map(_refused, advice.properties.get("refused_star_trees", ()))),
         proved=_proved(proofs, shapes),

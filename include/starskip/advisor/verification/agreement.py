@@ -1,11 +1,11 @@
-"""Verdict on a query that is answered with the built indexes and without them."""
+"""Agreement of the answers to one query, with the built indexes and without them."""
 
 from __future__ import annotations
 
 from enum import Enum
 
 
-class Verdict(Enum):
+class Agreement(Enum):
     """The outcome of answering a query both ways."""
 
     EQUAL = "equal"
@@ -16,5 +16,5 @@ class Verdict(Enum):
     FAILED = "failed"
 
 
-AGREED = (Verdict.EQUAL.value, Verdict.WITHIN_BOUND.value, Verdict.NOT_COMPARABLE.value)
-"""Verdicts that a gate lets pass."""
+AGREED = (Agreement.EQUAL.value, Agreement.WITHIN_BOUND.value, Agreement.NOT_COMPARABLE.value)
+"""Values of the column ``verdict`` that a gate lets pass."""

@@ -42,7 +42,7 @@ class FoundFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class TableSource:
+class FactsSource:
     """Source of facts: ``segments_root``, or where that is empty the file ``metadata_path``.
 
     ``configured``: index columns in force, by table.

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.advisor.families.skipping.choice.column_uses import ColumnUse, column_uses
-from starskip.file_metadata.skipping_engine import ColumnFacts
+from starskip.file_metadata.skipping_engine import ColumnMeans
 from starskip.predicates.data_types import NUMBERS, ORDERED, TEXTS, TIMES, family_of
 from starskip.predicates.expression import Expression
 from starskip.skipping.index_types.hybrid import hybrid_threshold
@@ -40,10 +40,10 @@ class CandidateIndex:
     reason: str
 
 
-def candidate_indexes(
+def candidate_specifications(
     predicates: Sequence[Expression],
     weights: Sequence[float],
-    facts: Mapping[str, ColumnFacts],
+    facts: Mapping[str, ColumnMeans],
     *,
     file_bytes: float,
     implications: Sequence[Implication] = (),
@@ -57,7 +57,7 @@ def candidate_indexes(
     found = [
         candidate
         for column, use in uses.columns.items()
-        for candidate in _of_column(column, use, facts.get(column, ColumnFacts()), file_bytes)
+        for candidate in _of_column(column, use, facts.get(column, ColumnMeans()), file_bytes)
     ]
     found += [
         CandidateIndex(f"geobox:{','.join(pair)}", weight, "two coordinates are bounded together")
@@ -71,7 +71,7 @@ def candidate_indexes(
 
 
 def _of_column(
-    column: str, use: ColumnUse, facts: ColumnFacts, file_bytes: float
+    column: str, use: ColumnUse, facts: ColumnMeans, file_bytes: float
 ) -> Iterator[CandidateIndex]:
     family = family_of(use.data_type)
     if use.null and facts.has_nulls is not False:
@@ -101,7 +101,7 @@ def _of_column(
 
 
 def _of_equality(
-    column: str, use: ColumnUse, facts: ColumnFacts, family: str, file_bytes: float
+    column: str, use: ColumnUse, facts: ColumnMeans, family: str, file_bytes: float
 ) -> Iterator[CandidateIndex]:
     texts = float(sum(use.prefixes.values()) + sum(use.suffixes.values())) + use.infix
     exact = use.equality + use.inequality + texts

@@ -15,7 +15,7 @@ FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv")
 FORMATS = (*FILE_FORMATS, "delta", "iceberg")
 
 
-def open_table(
+def open_lake_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True
 ) -> TableSnapshot:
     """List the files of a table's newest version, or of ``version``, an id of a snapshot for Iceberg.
@@ -53,8 +53,8 @@ def open_table(
 def format_at(path: str, file_format: str | None = None) -> str:
     """Return what a table is kept as, "delta", "iceberg" or the format of its files, without listing these.
 
-    ``file_format``: that of ``open_table``; without it plain files are taken for Parquet. Raises SourceError
-    for a path that cannot be listed.
+    ``file_format``: that of ``open_lake_table``; without it plain files are taken for Parquet. Raises
+    SourceError for a path that cannot be listed.
     """
     if file_format is not None:
         return file_format

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from starskip.advisor.families.skipping.choice.candidate_indexes import CandidateIndex, candidate_indexes
+from starskip.advisor.families.skipping.choice.candidate_specifications import (
+    CandidateIndex,
+    candidate_specifications,
+)
 from starskip.advisor.families.skipping.choice.column_uses import column_uses
-from starskip.file_metadata.skipping_engine import ColumnFacts
+from starskip.file_metadata.skipping_engine import ColumnMeans
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.skipping.index_types.hybrid import hybrid_threshold
 from starskip.skipping.registry import index_from_specification
@@ -17,7 +20,7 @@ CITY = Column(("address", "city"), "string")
 TIME = Column(("ts",), "timestamp")
 LAT, LNG = Column(("lat",), "double"), Column(("lng",), "double")
 AGENT = Column(("agent",), "string")
-FEW, MANY = ColumnFacts(distinct_values=20, value_bytes=10), ColumnFacts(distinct_values=1e6, value_bytes=10)
+FEW, MANY = ColumnMeans(distinct_values=20, value_bytes=10), ColumnMeans(distinct_values=1e6, value_bytes=10)
 
 
 def lit(value: object) -> Literal:
@@ -47,21 +50,21 @@ def box(low: float = 1.0, high: float = 2.0, first: Column = LAT, second: Column
 
 def found(
     *predicates: Expression,
-    facts: ColumnFacts | None = None,
+    facts: ColumnMeans | None = None,
     weights: list[float] | None = None,
     column: str = "address.city",
     **more: object,
 ) -> list[CandidateIndex]:
     known = {} if facts is None else {column: facts}
     given = weights or [1.0] * len(predicates)
-    return list(candidate_indexes(predicates, given, known, file_bytes=64e6, **more))
+    return list(candidate_specifications(predicates, given, known, file_bytes=64e6, **more))
 
 
-def specifications(*predicates: Expression, facts: ColumnFacts | None = None, **more: object) -> set[str]:
+def specifications(*predicates: Expression, facts: ColumnMeans | None = None, **more: object) -> set[str]:
     return {item.specification for item in found(*predicates, facts=facts, **more)}
 
 
-def kinds(*predicates: Expression, facts: ColumnFacts | None = None) -> set[str]:
+def kinds(*predicates: Expression, facts: ColumnMeans | None = None) -> set[str]:
     return {item.split(":")[0] for item in specifications(*predicates, facts=facts)}
 
 
@@ -73,20 +76,20 @@ def kinds(*predicates: Expression, facts: ColumnFacts | None = None) -> set[str]
         (None, {"minmax", "hybrid"}),
     ],
 )
-def test_equality_by_the_number_of_values(facts: ColumnFacts | None, expected: set[str]) -> None:
+def test_equality_by_the_number_of_values(facts: ColumnMeans | None, expected: set[str]) -> None:
     assert kinds(call("EqualTo", CITY, "Pur"), facts=facts) == expected
     assert kinds(call("In", CITY, LiteralSet(pa.array(["a", "b"]))), facts=facts) == expected
 
 
 def test_near_the_limit_both_are_tried() -> None:
     limit = hybrid_threshold(64e6, 80)
-    facts = ColumnFacts(distinct_values=0.8 * limit, value_bytes=10)
+    facts = ColumnMeans(distinct_values=0.8 * limit, value_bytes=10)
     assert {"valuelist", "bloom", "hybrid"} <= kinds(call("EqualTo", CITY, "Pur"), facts=facts)
 
 
 def test_threshold_of_the_seeds_example_is_handed_to_the_hybrid() -> None:
     """Extensible Data Skipping, IV-E: files of 64 MB, texts of 64 characters: 10,088 values."""
-    facts = ColumnFacts(distinct_values=20_000, value_bytes=64)
+    facts = ColumnMeans(distinct_values=20_000, value_bytes=64)
     assert "hybrid:address.city:10088" in specifications(call("EqualTo", CITY, "Pur"), facts=facts)
 
 
@@ -202,7 +205,7 @@ def test_infix_is_known_by_a_list_of_values_only() -> None:
 def test_nulls_are_indexed_where_they_are_asked_for() -> None:
     assert specifications(call("IsNull", CITY)) == {"nulls:address.city"}
     assert specifications(call("IsNotNull", CITY)) == {"nulls:address.city"}
-    assert specifications(call("IsNull", CITY), facts=ColumnFacts(has_nulls=False)) == set()
+    assert specifications(call("IsNull", CITY), facts=ColumnMeans(has_nulls=False)) == set()
 
 
 def test_is_not_null_that_spark_adds_is_none() -> None:

@@ -38,7 +38,7 @@ class CandidateIndexes:
     faults: Mapping[str, str]
 
 
-def candidate_indexes(
+def secondary_candidates(
     queries: Iterable[LakeQuery], types: Mapping[tuple[str, ...], pa.DataType]
 ) -> CandidateIndexes:
     """Return the indexes that serve most queries.

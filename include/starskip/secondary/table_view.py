@@ -45,7 +45,7 @@ _CONDITIONS = 256
 
 
 @dataclass(frozen=True)
-class TableState:
+class TableView:
     """A listing of the table against its newest metadata.
 
     ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
@@ -125,10 +125,10 @@ class OpenedTable:
     file_format: str | None = None
     version: int | None = None
     _metadata: TableMetadata | None = field(default=None, repr=False)
-    _state: TableState | None = field(default=None, repr=False)
+    _state: TableView | None = field(default=None, repr=False)
     _seen: tuple[int, str] | None = field(default=None, repr=False)
 
-    def now(self) -> TableState:
+    def now(self) -> TableView:
         """Return the state of the table's newest files and the newest metadata."""
         metadata = self._newest_metadata()
         file_format = self.file_format or metadata.source.options.get(FORMAT)
@@ -136,7 +136,7 @@ class OpenedTable:
         snapshot = listed_table(self.path, file_format, self.version, look_above=is_first)
         seen = metadata.version, snapshot.snapshot_id
         if self._state is None or seen != self._seen:
-            self._state, self._seen = table_state(metadata, snapshot), seen
+            self._state, self._seen = table_view(metadata, snapshot), seen
         return self._state
 
     def _newest_metadata(self) -> TableMetadata:
@@ -150,7 +150,7 @@ class OpenedTable:
         return self._metadata
 
 
-def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
+def table_view(metadata: TableMetadata, snapshot: TableSnapshot) -> TableView:
     """Compare a listing with the metadata; an index counts if all segments with live files have it."""
     listing = table_files(snapshot)
     by_path = files_of_snapshot(snapshot)
@@ -191,7 +191,7 @@ def table_state(metadata: TableMetadata, snapshot: TableSnapshot) -> TableState:
     files = {(name, position): file for name in used for position, file in live_files[name].items()}
     row_groups = metadata.row_groups.take(pa.array(at[known]))
     uncounted = np.flatnonzero(known)[~valid_mask(row_groups)]
-    return TableState(
+    return TableView(
         schema,
         (*indexes, *partitioned),
         tuple(state),

@@ -15,7 +15,7 @@ MEASURED = TargetVersion()
 
 
 @dataclass(frozen=True, slots=True)
-class AccessPaths:
+class AccessRules:
     """Predicates that the indexes of each family answer; a family without an access path answers none."""
 
     families: tuple[Family, ...] = BUILT_IN
@@ -52,10 +52,10 @@ class AccessPaths:
         return path.yields_to if path else ()
 
 
-def access_paths(
+def access_rules(
     pinot_version: str,
     short_dictionary_columns: Collection[str] = (),
     families: tuple[Family, ...] = BUILT_IN,
-) -> AccessPaths:
+) -> AccessRules:
     """Return the access paths in ``pinot_version``; ``short_dictionary_columns`` as in target_version."""
-    return AccessPaths(families, target_version(pinot_version, short_dictionary_columns))
+    return AccessRules(families, target_version(pinot_version, short_dictionary_columns))

@@ -1,0 +1,177 @@
+"""One table tonight: the votes of all nights, the budget, and what families offer for whole queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from starskip.advisor.cost.alternatives import SORTED_BY_ANOTHER
+from starskip.advisor.cost.baseline_ranking import baseline_ranking
+from starskip.advisor.cost.planned_votes import candidate_indexes, indexes_in_force
+from starskip.advisor.families.answer import AnswerOffer, TableQueries
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index
+from starskip.advisor.selection.drop_evidence import DropEvidence, drop_evidence
+from starskip.advisor.selection.entries_percentile import DesirableEntries
+from starskip.advisor.selection.filtered_columns import answering_indexes
+from starskip.advisor.selection.look_back import NightVotes, look_back
+from starskip.advisor.selection.model_error import model_error_ratio
+from starskip.advisor.selection.past_nights import NO_PAST, night_votes
+from starskip.advisor.selection.recommendation import Budget
+from starskip.advisor.selection.table_advice import VotedNights
+from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.vote_list import IndexSet, VoteList, lists_of
+from starskip.advisor.workload.logged_queries import LoggedQueries, logged_queries
+
+
+@dataclass(frozen=True)
+class Tonight:
+    """What is known of one table before anything is chosen.
+
+    ``votes``: of tonight alone; ``window``: of all nights that vote, restated for tonight's indexes.
+    ``evidence``: the queries of these nights, which drops are judged by. ``offers``: answers of whole
+    queries, by family.
+    """
+
+    question: TableQuestion
+    log: LoggedQueries
+    votes: NightVotes
+    window: NightVotes
+    evidence: DropEvidence
+    budget: Budget
+    offers: Mapping[str, AnswerOffer]
+
+    @cached_property
+    def paths(self) -> tuple[Family, ...]:
+        """The families asked for that answer predicates of a column."""
+        return self.question.families.with_path
+
+    @cached_property
+    def is_sorting(self) -> bool:
+        """Whether a sort order is asked for."""
+        return any(family.path is not None and family.path.reorders for family in self.paths)
+
+    @cached_property
+    def is_only_sorting(self) -> bool:
+        """Whether nothing but a sort order is asked for: then that order is what is chosen."""
+        return self.is_sorting and all(
+            family.path is not None and family.path.reorders for family in self.paths
+        )
+
+    @cached_property
+    def answered(self) -> frozenset[str]:
+        """The shapes that an index in force answers as whole queries; their votes do not count."""
+        return frozenset().union(*(offer.answered for offer in self.offers.values()))
+
+    @cached_property
+    def lists(self) -> Sequence[VoteList]:
+        """The votes that count."""
+        return [votes for votes in self.window.lists if votes.shape_id not in self.answered]
+
+    @cached_property
+    def ranking(self) -> Sequence[Index] | None:
+        """The order in which a baseline takes the indexes; None where the best set is taken."""
+        question = self.question
+        shapes = [shape for shape in question.parsed if shape.shape_id not in self.answered]
+        voting = shapes if question.is_enough else ()
+        return baseline_ranking(question.settings, voting, question.overview, self.paths)
+
+    @cached_property
+    def drops_withheld(self) -> str:
+        """Why drops are not judged; empty where they are."""
+        if not self.votes.in_force:
+            return ""
+        terms = self.question.settings.advice
+        return self.evidence.lack(terms.min_drop_queries, terms.max_drop_unparsed_ratio)
+
+    @cached_property
+    def nights(self) -> VotedNights:
+        """The nights that voted, in short."""
+        return VotedNights(
+            self.evidence.nights,
+            self.window.entries.total,
+            self.votes.in_force,
+            self.votes.asked,
+            self.votes.order,
+        )
+
+
+def tonight_of(question: TableQuestion) -> Tonight:
+    """Return what is known of one table before anything is chosen."""
+    votes, past = question.votes, question.past
+    if not question.is_enough:
+        votes, past = votes.slice(0, 0), NO_PAST
+    tonight = night_votes(question.shapes, votes, question.overview, _asked(question))
+    earlier = past.comparable_with(tonight)
+    window = _of_candidates(look_back(tonight, earlier), question)
+    log = logged_queries(question.shapes, question.leaves)
+    return Tonight(
+        question,
+        log,
+        tonight,
+        window,
+        drop_evidence([tonight, *(votes_of for _, votes_of in earlier)]),
+        _budget(question, window, log),
+        _offers(question, window),
+    )
+
+
+def _asked(question: TableQuestion) -> IndexSet:
+    """Return the indexes in force that answer a predicate of some query."""
+    if not question.overview:
+        return frozenset()
+    return answering_indexes(question.uses, indexes_in_force(question.overview), question.rules)
+
+
+def _of_candidates(window: NightVotes, question: TableQuestion) -> NightVotes:
+    """Leave out what earlier nights voted for and is no candidate tonight, such as a column that is gone."""
+    overview = question.overview
+    found = (
+        candidate_indexes(overview, question.families.with_path, question.settings).values()
+        if overview
+        else ()
+    )
+    candidates = {SORTED_BY_ANOTHER, *(item for of_column in found for item in of_column)}
+    return replace(window, lists=lists_of(window.lists, candidates))
+
+
+def _budget(question: TableQuestion, window: NightVotes, log: LoggedQueries) -> Budget:
+    terms = question.settings.advice
+    wanted = terms.desirable_entries_scanned_in_filter
+    return Budget(
+        terms.max_indexes,
+        terms.min_gain_ratio,
+        model_error_ratio(question.shapes, log.unlogged_texts, terms.model_error_ratio),
+        storage_bytes=terms.index_budget_bytes,
+        switch_gain_ratio=terms.switch_gain_ratio,
+        desirable=None
+        if wanted is None
+        else DesirableEntries(wanted, terms.desirable_query_ratio, window.shapes),
+        time_s=terms.choice_time_s,
+    )
+
+
+def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffer]:
+    """Return the offers of all families with answers.
+
+    A family that is not asked for offers no candidates, but says which of its indexes are in force.
+    """
+    offers = {}
+    for family in question.families.known:
+        if family.answer is None:
+            continue
+        is_asked = question.families.has(family) and question.is_enough
+        queries = TableQueries(
+            question.table,
+            question.shapes,
+            window.shapes,
+            question.overview,
+            question.settings,
+            question.configs,
+            question.rows if is_asked else None,
+            question.past.answers.get(family.name, ()),
+        )
+        offer = family.answer(queries)
+        offers[family.name] = offer if is_asked else replace(offer, candidates=())
+    return offers
