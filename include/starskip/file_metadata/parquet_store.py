@@ -1,4 +1,5 @@
-"""The metadata store of files: one Parquet file or more a group, clauses evaluated here on whole columns."""
+"""The metadata store of files: one or more Parquet files for each group; clauses are evaluated here on whole
+columns."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def implications() -> tuple[Implication, ...]:
 
 
 def implied_by_function(node: Expression) -> Expression | None:
-    """Return what a boolean node with a mapped function implies, None if it has none."""
+    """Return the implication of a boolean node with a mapped function, None without one."""
     if not isinstance(node, Call):
         return None
     for each in (node, *node.arguments):

@@ -138,4 +138,4 @@ _POSSIBLE: Mapping[Operator, _Judge] = {
 }
 """Judges whether a value between the bounds can satisfy the comparison."""
 _CERTAIN: Mapping[Operator, _Judge] = {Operator.IN: _all_in, Operator.STARTS_WITH: _all_start_with}
-"""Judges whether all values do, so that none satisfies its NOT."""
+"""Judges whether all values satisfy the comparison, so that no value satisfies its NOT."""

@@ -1,8 +1,8 @@
 """Reads an ORC file by stripes, its columns with the types that Spark gives them.
 
-Spark reads a ``timestamp`` as a time with the zone of its process, which is UTC here. It takes dates before
-the Gregorian calendar for Julian ones, and Arrow holds nanoseconds from 1677 to 2262 only: a column with such
-values is not read.
+Spark reads a ``timestamp`` as a time with the zone of its process, which is UTC here. Spark takes dates
+before the Gregorian calendar for Julian ones, and Arrow holds nanoseconds from 1677 to 2262 only: a column
+with older dates, or times beyond, is not read.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class OrcFile:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, with the Arrow types of what Spark reads."""
+        """The columns, with the Arrow types of the values that Spark reads."""
         return self._told[1]
 
     @property
@@ -71,7 +71,7 @@ class OrcFile:
     def stripes(
         self, columns: Sequence[str], positions: Positions | None = None
     ) -> Iterator[tuple[int, pa.Table]]:
-        """Yield the position of each stripe's first row, and its rows: those ``columns`` that the file has.
+        """Yield the position of each stripe's first row, and its rows, with the file's own ``columns``.
 
         ``positions``: rising positions of rows; stripes without any of them are not read. None for all rows.
         """
@@ -130,7 +130,7 @@ def _below(tail: OrcTail, number: int) -> Iterator[int]:
 
 
 def _spark_type(kind: pa.DataType, tail: OrcTail, number: int, column: str) -> pa.DataType:
-    """Return the Arrow type of what Spark reads, for the type of that number in the file."""
+    """Return the Arrow type of the values that Spark reads, for the file's type of that number."""
     found: OrcType = tail.types[number]
     said = found.attributes.get(_SPARK_TYPE)
     if found.kind in _NOT_OF_SPARK or said not in (None, "timestamp_ntz", "timestamp", "string"):
