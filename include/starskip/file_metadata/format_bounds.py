@@ -42,8 +42,7 @@ def bound_name(end: str, identity: str, kind: str) -> str:
 
 
 class FormatBounds(SkippingIndex):
-    """The group ``BOUNDS``, which is collected like an index; it belongs to the table, and no user names
-    it."""
+    """The group ``BOUNDS``, collected like an index; it belongs to the table, and no user names it."""
 
     kind = BOUNDS
 
@@ -109,8 +108,7 @@ class _FormatNulls(_OfFormat, NullCount):
 
 
 def _of_numbers(node: Expression, index: ColumnIndex) -> Iterator[Comparison]:
-    """Yield the comparisons of an AND that a file's greatest number must satisfy, if NaN cannot satisfy the
-    AND.
+    """Yield the comparisons that a file's greatest number must satisfy, if NaN cannot satisfy the AND.
 
     NaN is greatest, and the formats need not record whether a file has NaN. With ``x >= 1`` alone a file with
     NaN may match; with ``x <= 2`` or ``x = 1`` beside it NaN does not.

@@ -1,5 +1,4 @@
-"""The protocol of a metadata store: it keeps the rows of segments, and evaluates which files may match a
-clause.
+"""The protocol of a metadata store: it keeps the rows of segments, and judges which files may match.
 
 Versions are manifests in the store's Storage: a commit is a put-if-absent there (storage.manifest_log), and a
 vacuum deletes there all that no version names, rows of groups included.
@@ -60,8 +59,7 @@ class MetadataStore(Protocol):
         ...
 
     def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
-        """Read columns of consecutive DataFiles; raise StorageError for a DataFile that is gone or
-        damaged."""
+        """Read columns of consecutive DataFiles; raise StorageError where one is gone or damaged."""
         ...
 
     def schema(self, file: DataFile) -> pa.Schema:
@@ -69,6 +67,5 @@ class MetadataStore(Protocol):
         ...
 
     def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
-        """Return ``clause.may_match`` for each file of ``metadata``, or true where the store cannot
-        decide."""
+        """Return ``clause.may_match`` for each file of ``metadata``, true where the store is unsure."""
         ...

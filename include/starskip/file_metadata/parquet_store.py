@@ -1,5 +1,4 @@
-"""The metadata store of files: one or more Parquet files for each group; clauses are evaluated here on whole
-columns."""
+"""The metadata store of files: Parquet files for each group; clauses are evaluated on whole columns."""
 
 from __future__ import annotations
 

@@ -116,8 +116,7 @@ class TableSnapshot:
 
     @cached_property
     def snapshot_id(self) -> str:
-        """The table format's version, with Iceberg's schema number; else a digest of the files'
-        identities."""
+        """The table format's version and Iceberg's schema number; else a digest of the files' identities."""
         if self.version is not None:
             return str(self.version) if self.schema_id is None else f"{self.version}.{self.schema_id}"
         digest = xxhash.xxh3_128()

@@ -36,8 +36,7 @@ _WORDS = """
     using values when where with
 """
 _BEFORE_A_NAME = frozenset(_WORDS.split())
-"""Words before a name of a column or table; behind another word, ``)`` or a name, a quoted name is an
-alias."""
+"""Words before the name of a column or table; a quoted name after any other word or ``)`` is an alias."""
 _ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 _LONGEST_NAME = 64
 _MOST_DIGITS = 8

@@ -19,8 +19,7 @@ class DistinctValues:
     """Distinct values without null; none once they are too many."""
 
     def __init__(self, kind: pa.DataType, most_values: int = MOST_VALUES) -> None:
-        """Start empty; ``kind``: the values' type, for texts and binary values with 32-bit or 64-bit
-        offsets."""
+        """Start empty; ``kind``: the values' type, with 32-bit or 64-bit offsets."""
         self._kind = kind
         self._most_values = most_values
         self._kept = pa.array([], kind)

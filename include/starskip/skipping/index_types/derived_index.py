@@ -11,8 +11,7 @@ from starskip.skipping.index_types.hybrid import Hybrid
 
 
 class DerivedIndex(Hybrid):
-    """A Hybrid of the values of the calls that ``is_source`` accepts; ``row_values`` computes them for each
-    row."""
+    """A Hybrid of the values of calls that ``is_source`` accepts; ``row_values`` computes them by row."""
 
     def is_source(self, call: Call) -> bool:
         """Return whether the index collects the values of this call."""

@@ -13,7 +13,7 @@ Positions = npt.NDArray[np.int64]
 
 
 class MeasureArray(Protocol):
-    """One intermediate result a document; values are merged in runs, so rows are brought together first."""
+    """One intermediate result a document; values are merged in runs, so rows are sorted first."""
 
     def __len__(self) -> int:
         """Return the number of values."""
@@ -24,9 +24,9 @@ class MeasureArray(Protocol):
         ...
 
     def merged(self, starts: Positions) -> Any:
-        """Return one value a run; ``starts`` are the runs' first positions, of which the first is 0.
+        """Return one value a run; ``starts`` are the runs' first positions, the first being 0.
 
-        It may be an array of another kind (rows become sketches), which merges further in turn.
+        The result may be an array of another kind (rows become sketches), which can be merged again.
         """
         ...
 
@@ -35,14 +35,14 @@ class MeasureArray(Protocol):
         ...
 
     def to_arrow(self) -> pa.Array:
-        """Return the values as files keep them; ``stored_measure`` reads them back."""
+        """Return the values in their stored form; ``stored_measure`` reads them back."""
         ...
 
     def results(self) -> pa.Array:
-        """Return what a query gets: null where a group has no value that is not null."""
+        """Return the results for a query: null where a group has only nulls."""
         ...
 
 
 def run_lengths(starts: Positions, length: int) -> Positions:
-    """Return how many values each run has, of ``length`` values in all."""
+    """Return the number of values of each run, of ``length`` values in all."""
     return np.diff(starts, append=length)
