@@ -1,4 +1,4 @@
-"""Keys of a table config that hold the indexes of a family: read what is in force, write changes."""
+"""Keys of a table config that hold the indexes of a family: read the present ones, write changes."""
 
 from __future__ import annotations
 

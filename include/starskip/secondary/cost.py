@@ -91,8 +91,7 @@ class TableLayout:
         return tuple(found)
 
     def units_holding(self, rows: Mapping[str, BitMap64]) -> Units:
-        """Return how many units hold the rows of bitmaps, as if all of a stride's units had its mean
-        length."""
+        """Return how many units hold the rows of bitmaps, as if all units had their stride's mean length."""
         found = [0.0] * len(self.strides)
         for bitmap in rows.values():
             addresses = addresses_in(bitmap)
@@ -200,7 +199,7 @@ class Cost:
         return found
 
     def scan(self, share: float = 1.0) -> float:
-        """Return the time to scan all rows, of which a share satisfies the predicates."""
+        """Return the time to scan all rows; ``share`` of them satisfies the predicates."""
         return self._read_rows(self.layout.units, self.layout.rows, self.predicates, share)
 
     def gather(self, reads: Reads) -> float:

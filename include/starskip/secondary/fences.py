@@ -107,8 +107,7 @@ class Fences:
         return bool(equal(self.keys, keys.take(places)).all() and (before == self.before).all())
 
     def _before(self, key: Keys, *, is_at: bool) -> tuple[int, int]:
-        """Return the least and greatest number of entries with keys below ``key``, or up to it for
-        ``is_at``."""
+        """Return the least and greatest number of entries below ``key``; with ``is_at``, up to it."""
         at = int(positions(self.keys, key, "right" if is_at else "left")[0])
         if at == 0:
             return 0, 0

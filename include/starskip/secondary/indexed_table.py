@@ -101,7 +101,7 @@ class IndexedTable:
         limit: int | None = None,
         path: Sequence[str] = (),
     ) -> pa.Table:
-        """Return the rows that satisfy a condition, exactly those of a scan, in any order.
+        """Return the rows that satisfy a condition, exactly a scan's rows, in any order.
 
         ``columns``: also fields of structs, ``p.z``, and names in backticks.
         """

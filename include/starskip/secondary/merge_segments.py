@@ -2,7 +2,7 @@
 
 Runs of keys are merged as sorted streams: keys below the least of the streams' last keys are complete. Points
 of r-trees are merged slice by slice of x. A part is a range of keys, or of x, and each part has a task of its
-own. The keys, or slices, of a written run follow those of the run before.
+own. A written run begins behind the keys, or slices, of the run before.
 """
 
 from __future__ import annotations
@@ -259,7 +259,7 @@ def _cuts(lows: npt.NDArray[np.float64], entries: npt.NDArray[np.int64]) -> npt.
 
 
 def renumbered(rows: pa.Table, places: Places) -> pa.Table:
-    """Move the entries of a run to the new numbers of their files and drop those of dead files."""
+    """Move the entries of a run to the new numbers of their files and drop entries of dead files."""
     valid = valid_mask(joined(rows, "address"))
     addresses = rows["address"].fill_null(0).to_numpy().view(np.uint64)
     moved = places[file_of(addresses)]

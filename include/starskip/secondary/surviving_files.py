@@ -95,7 +95,7 @@ def surviving_files(
     left_out: frozenset[str] = frozenset(),
     files: Callable[[], WholeFiles] | None = None,
 ) -> Survivors:
-    """Return the paths that serve ``conditions``, all of which hold, with their rows.
+    """Return the paths that serve ``conditions``, which are ANDed, with their rows.
 
     ``settings``: a path of more than ``planning_entries`` is not read. ``files`` gives the costs of reading
     the files: a path that costs more is not read either. ``left_out``: columns whose values the engine may

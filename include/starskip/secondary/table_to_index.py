@@ -169,7 +169,7 @@ class _Unread:
 
 @dataclass(frozen=True, slots=True)
 class _Collect:
-    """Collects the entries of pieces, those of a segment together; it may run in another process."""
+    """Collects the entries of pieces, segment by segment; it may run in another process."""
 
     indexes: tuple[SecondaryIndex, ...]
     schema: TableSchema

@@ -112,8 +112,8 @@ SKIPPING_BUILDS = pa.schema(
 """One row an index of a lake table that a night had to keep or to remove, with the outcome.
 
 ``outcome``: "created", "refreshed", "unchanged", "by_hand" (somebody's own, refreshed too), "deleted",
-"failed" or "not_built". ``files``: the live files of the table; ``files_known``: the files of which the index
-has metadata.
+"failed" or "not_built". ``files``: the live files of the table; ``files_known``: the files that the index
+covers.
 """
 
 SECONDARY_BUILDS = SKIPPING_BUILDS

@@ -67,7 +67,7 @@ class ManifestLog:
         return self.read(last) if last and manifest is None else manifest
 
     def newest_whole(self, versions: Iterable[int]) -> Manifest | None:
-        """Return the newest of those versions that is neither damaged nor gone, None if there is none."""
+        """Return the newest of ``versions`` that is neither damaged nor gone, None if there is none."""
         for version in sorted(versions, reverse=True):
             with suppress(DamagedManifest):
                 manifest = self._read(version)

@@ -95,7 +95,8 @@ def _opened(path: str, version: int | None) -> DeltaTable:
     _require_log(path)
     url = object_url(path)
     place = str(local_path(path).absolute()) if url is None else str(url)
-    # deltalake looks for the files of "a%20b" in "a b", and for those of "a\b" in "a/b", also behind a link.
+    # deltalake looks for the files of "a%20b" in "a b", and for the files of "a\b" in "a/b", also behind a
+    # link.
     misread = _MISREAD.search(str(local_path(path).resolve()) if url is None else path.replace("%", ""))
     if misread is not None:
         what = "a backslash" if misread[0] == "\\" else "% and two digits of base 16"

@@ -67,7 +67,7 @@ def decoder(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array] |
 
 
 def decoded(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
-    """Return bounds of a column as Arrow's values, null for those that are missing."""
+    """Return bounds of a column as Arrow's values, null for missing ones."""
     decode = decoder(kind)
     assert decode is not None
     return decode(values)

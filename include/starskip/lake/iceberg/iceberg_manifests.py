@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
-"""Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
+"""Columns besides ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
 ADDED_BELOW = 1 << 40
 """Bound of the numbers of commits: taken for a time in milliseconds, each lies before 2005."""
 _DELETED, _ADDED = 2, 1

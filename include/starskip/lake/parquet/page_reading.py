@@ -62,7 +62,8 @@ def read_pages(chosen: Sequence[tuple[FilePages, Numbers]]) -> tuple[pa.ChunkedA
 
 
 def _add_file(column: FilePages, pages: Numbers, groups: list[_RowGroup]) -> int:
-    """Read pages of a file into row groups, the last of which may go on, and return the bytes read."""
+    """Read pages of a file into row groups and return the bytes read; the next file may continue the last
+    group."""
     of_group = column.groups[pages]
     firsts = np.flatnonzero(np.diff(of_group, prepend=-1)).tolist()
     numbers = of_group[firsts].tolist()

@@ -52,9 +52,9 @@ def checked_indexes(
 def resolved_names(
     named: Mapping[str, str], relation: TableRelation, specifications: Collection[str]
 ) -> dict[str, str]:
-    """Return what is named by specification, with columns spelled as in the table's schema.
+    """Return ``named`` with columns in its specifications spelled as in the table's schema.
 
-    Raises ConfigError for one that is not among ``specifications``.
+    Raises ConfigError for a specification that is not among ``specifications``.
     """
     found = {}
     for specification, value in named.items():

@@ -10,7 +10,7 @@ from starskip.spark.skipping.failures import error_summary
 
 log = logging.getLogger("starskip.skipping")
 _MOST_WARNINGS = 100
-"""Further texts are not logged: beyond so many, they differ by the query only."""
+"""Further texts are not logged: beyond this number they differ by the query only."""
 
 
 class RuleWarnings:

@@ -1,4 +1,4 @@
-"""Compare read signatures: which settings differ, and what a signature rules out by itself."""
+"""Compare read signatures: settings that differ, and columns and formats that a signature rules out."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def same_columns(then: Mapping[str, str], now: Mapping[str, str]) -> frozenset[s
 
 
 def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
-    """Return partition columns that Spark may read otherwise than it prunes by: decimals."""
+    """Return partition columns that Spark may read otherwise than it prunes them: decimals."""
     fields = json.loads(found.get(f"{PARTITION} schema", '{"fields": []}'))["fields"]
     return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
 
 
 def read_otherwise(found: Mapping[str, str], file_format: str) -> str | None:
-    """Return why Spark may read other values than Arrow does of files of a format, None if it does not."""
+    """Return why Spark may read other values from files of a format than Arrow, None if it does not."""
     name = found["format"].removesuffix("FileFormat")
     why_not = why_not_indexed(name.lower())
     if why_not is not None:
@@ -94,8 +94,8 @@ def times_of_other_zones(found: Mapping[str, str]) -> frozenset[str]:
 def structs_by_ids(found: Mapping[str, str]) -> frozenset[str]:
     """Return the columns of structs that are found in files by their field ids.
 
-    What a field of theirs holds depends on the columns that a query reads. If it needs single fields alone,
-    Spark forgets the id of the column, and looks for its name.
+    The value of such a field depends on the columns that a query reads: if a query needs only single fields,
+    Spark drops the id of the column, and looks for its name.
     """
     if found.get(FIELD_IDS_SETTING) != "true":
         return frozenset()

@@ -1,4 +1,4 @@
-"""Explain why the predicates of a query skip no file: what no index understands of each.
+"""Explain why the predicates of a query skip no file: the parts of each that no index understands.
 
 A predicate that an index understands, and that may match rows of every file, comes last.
 """
@@ -62,7 +62,7 @@ def why_not_skipped(
     """Return the reasons, at least one.
 
     ``read`` converts a predicate for ``indexes``; ``unsure`` are columns whose values in the metadata may
-    differ from those that the query reads.
+    differ from the values that the query reads.
     """
     # Spark adds IS NOT NULL for each compared column.
     asked = [each for each in predicates if each.name != "IsNotNull"]
@@ -111,7 +111,7 @@ class _Reasons:
         return build_clause(self.indexes, [asked], {}) is not None
 
     def of(self, predicate: Node, *, negated: bool = False) -> Iterator[str]:
-        """Yield what no index understands of a predicate, or of its NOT."""
+        """Yield the parts of a predicate, or of its NOT, that no index understands."""
         if self.is_understood(predicate, negated=negated):
             return
         if predicate.name in _BOOLEAN:

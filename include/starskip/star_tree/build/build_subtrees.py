@@ -110,8 +110,7 @@ class _Builder:
         return children
 
     def _children(self, parents: _Level, depth: int) -> tuple[_Level, Positions]:
-        """Return one node for each value in each parent's documents, and the number of children of each
-        parent."""
+        """Return a node for each value in each parent's documents, and each parent's number of children."""
         rows, owners = _ranges(parents.starts, parents.ends)
         codes = self._chunks[parents.chunk].codes[depth][rows]
         changes = np.ones(len(rows), np.bool_)

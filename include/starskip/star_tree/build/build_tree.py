@@ -115,8 +115,7 @@ def _by_prefix(ranges: Sequence[NodeRange], merged: Sequence[MergedRange]) -> di
 def _split(
     prefix: Prefix, merged: list[MergedRange], limit: int, tasks: NodeTasks, grown: _Growing
 ) -> tuple[list[tuple[str, NodeRange]], list[NodeRange]]:
-    """Return the tasks of a node whose ranges are merged, and the nodes that are still too large for one
-    task."""
+    """Return the tasks of a node with merged ranges, and the nodes that are still too large for one task."""
     inputs = tuple(each.waiting for each in merged)
     if sum(each.rows for each in inputs) <= limit:
         return [("node", NodeRange(prefix, inputs))], []

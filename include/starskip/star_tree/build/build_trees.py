@@ -140,7 +140,7 @@ class _Build:
 
     @property
     def chunks(self) -> list[SourceChunk]:
-        """The pieces to be read: all, or those of files that the former trees have not."""
+        """The pieces to be read: all, or only pieces of files that the former trees lack."""
         known = {file.identity.path for file in self.former.recorded} if self.former else set()
         chunks = self.source.chunks(self.rows_per_task)
         return [chunk for chunk in chunks if chunk.file.identity.path not in known]

@@ -1,5 +1,4 @@
-"""The dictionaries of all dimensions: distinct values of each piece of the table, then merged; one task
-each."""
+"""The dictionaries of all dimensions: distinct values of each piece, then merged; one task each."""
 
 from __future__ import annotations
 

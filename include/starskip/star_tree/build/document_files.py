@@ -69,8 +69,7 @@ class DocumentSchema:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocuments:
-    """A file of sorted documents; ``samples``: codes of dimension ``depth`` at even steps through the
-    file."""
+    """A file of sorted documents; ``samples``: codes of dimension ``depth`` at even steps through it."""
 
     file: DataFile
     rows: int

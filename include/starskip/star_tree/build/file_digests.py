@@ -20,8 +20,7 @@ _BYTES_PER_TASK = 256 << 20
 
 
 def file_digests(files: Sequence[FileIdentity]) -> list[str]:
-    """Return the digest of each file, which is read as a whole; SourceError for a file that cannot be
-    read."""
+    """Return the digest of each file, read as a whole; SourceError for a file that cannot be read."""
     return [_digest(file.path) for file in files]
 
 

@@ -72,8 +72,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FloatSums:
-    """float64, 0 where not valid; they are added in the order of the documents, which decides the last
-    digits."""
+    """float64, 0 where not valid; the last digits depend on the order of the documents."""
 
     values: npt.NDArray[np.float64]
     valid: Mask | None

@@ -31,7 +31,7 @@ class MeasureArray(Protocol):
         ...
 
     def appended(self, others: Sequence[Self]) -> Self:
-        """Return these values and, behind them, those of ``others``."""
+        """Return these values, followed by the values of ``others``."""
         ...
 
     def to_arrow(self) -> pa.Array:

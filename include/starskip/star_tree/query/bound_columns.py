@@ -23,8 +23,7 @@ class Spelling:
         self._lower = {low: names[0] for low, names in lower.items() if len(names) == 1}
 
     def find(self, name: str) -> str | None:
-        """Return the column that ``name`` means; None if there is none, or several that differ in case
-        only."""
+        """Return the column that ``name`` means; None if there is none, or several up to case."""
         return name if name in self._columns else self._lower.get(name.lower())
 
     def require(self, name: str) -> str:

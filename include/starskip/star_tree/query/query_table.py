@@ -1,5 +1,4 @@
-"""Find the one table that a query reads, as Pinot does: case does not matter, nor whether its database is
-named.
+"""Find the one table that a query reads, as Pinot does: in any case, with or without its database.
 
 Clauses that no star-tree answers are refused with a reason.
 """

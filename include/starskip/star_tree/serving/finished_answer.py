@@ -56,8 +56,7 @@ def with_one_zero(table: pa.Table) -> pa.Table:
 
 
 def _approximations(query: AggregationQuery, finish: Finishing) -> dict[int, Approximation]:
-    """Return the bounds by position in the answer; arithmetic with an approximate value has no known
-    bound."""
+    """Return the bounds by position in the answer; arithmetic on an approximate value has no known bound."""
     calls = {f"a{position}": call for position, call in enumerate(query.aggregates)}
     found = {}
     for position, (name, source) in enumerate(zip(finish.names, finish.sources, strict=True)):

@@ -79,8 +79,7 @@ def _first_documents(layout: TreeLayout) -> dict[str, int]:
 def _gathered(
     storage: Storage, layout: TreeLayout, files: Mapping[str, DataFile], firsts: dict[str, int]
 ) -> dict[str, Integers]:
-    """Return the columns of all nodes, split nodes first; parents and documents are numbered across the
-    tree."""
+    """Return the columns of all nodes, split ones first; parents and documents numbered across the tree."""
     split = sorted(layout.split_nodes, key=lambda node: len(node.prefix))
     place: dict[Prefix, int] = {node.prefix: number for number, node in enumerate(split)}
     totals = {part.place: part for part in layout.parts if not part.nodes}

@@ -17,8 +17,7 @@ _BINARY_SEARCH_RATIO = 16
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """The documents to read: ranges of leaves, where predicates remain to be applied, and single
-    documents."""
+    """The documents to read: ranges of leaves, where predicates remain to apply, and single documents."""
 
     starts: Integers
     ends: Integers
