@@ -54,9 +54,7 @@ def inherited_keys(metadata: TableMetadata | None, wanted: Sequence[SkippingInde
         if not names or index.specification in metadata.state.indexes:
             continue
         if names[0] in why_locked:
-            found.why_not[index.specification] = (
-                f"it would show what is encrypted, and {why_locked[names[0]]}"
-            )
+            found.why_not[index.specification] = f"it would show encrypted values, and {why_locked[names[0]]}"
         else:
             found.encrypt[index.specification] = names[0]
     return found

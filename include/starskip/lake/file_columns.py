@@ -28,8 +28,8 @@ def stored_names(schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str
     for column in whole:
         if found[column.path[0]] is None and column.has_default:
             raise SourceError(
-                f"{path}: has no column {printable(column.name)}, whose default stands for it, which Spark "
-                "alone fills in: rewrite the file, or ask Spark",
+                f"{path}: lacks column {printable(column.name)}, whose default only Spark fills in: rewrite "
+                "the file, or query it in Spark",
                 source=path,
             )
     return found
@@ -109,7 +109,7 @@ def _names(fields: Iterable[pa.Field], columns: Sequence[SnapshotColumn], path: 
         else:
             raise SourceError(
                 f"{path}: has no field ids, and the table has no name mapping for it "
-                "(schema.name-mapping.default): nobody can tell its columns",
+                "(schema.name-mapping.default): its columns cannot be identified",
                 source=path,
             )
     return found
@@ -137,8 +137,8 @@ def _renamed(array: pa.Array, field: pa.Field, column: SnapshotColumn, path: str
     if not pa.types.is_struct(array.type):
         if _differs(field, column, path):
             raise SourceError(
-                f"{path}: has other names for fields within column {printable(column.name)}, which Spark "
-                "alone tells: leave the column out, rewrite the file, or ask Spark",
+                f"{path}: has other names for fields within column {printable(column.name)}, which only "
+                "Spark resolves: leave the column out, rewrite the file, or query it in Spark",
                 source=path,
             )
         return array

@@ -117,7 +117,7 @@ def choose_plan(
     if primary is not None:
         found_ms = next(each.estimated_ms for each in search.candidates if each.path == primary[0].chosen)
         if found_ms < best_ms:
-            reason = f"the clustering key leaves row groups alone: {found_ms:.2f} ms, others {best_ms:.2f} ms"
+            reason = f"the clustering key skips row groups: {found_ms:.2f} ms, others {best_ms:.2f} ms"
             best = Plan((), primary[0].chosen, reason, primary[0].paths, primary[0].rows)
     return Plan(tuple(search.candidates), best.chosen, best.reason, best.paths, best.rows)
 

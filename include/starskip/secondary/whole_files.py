@@ -161,7 +161,7 @@ class _Left:
         left_ms, files = self.ms, self.files
         name = f"{path_name(each.path)} is not used"
         if not files:
-            return f"{name}: no file is left that it could leave alone"
+            return f"{name}: it can skip no further file"
         takes = f"its {counted(each.count)} entries take about {each.gather_ms:.2f} ms"
         if each.gather_ms >= left_ms:
             return f"{name}: {takes}, and what is left to read {left_ms:.2f} ms ({_told(files)})"

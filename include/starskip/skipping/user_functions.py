@@ -54,7 +54,7 @@ def _implied(name: str, node: Expression) -> Expression | None:
         # It may not take this literal, say; other nodes are still mapped.
         if name not in _failed:
             _failed.add(name)
-            words = "what function %s says of ordinary columns is not used: its implication raised %s"
+            words = "the implication of function %s is not used: it raised %s"
             log.warning(words, name.removeprefix("udf:"), type(error).__name__)
         return None
 

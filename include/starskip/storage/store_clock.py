@@ -24,5 +24,7 @@ def store_clock(storage: Storage) -> datetime:
     finally:
         storage.delete(name)
     if not stamps:
-        raise StorageError(f"{storage.place}: does not list what was just written", location=storage.place)
+        raise StorageError(
+            f"{storage.place}: does not list an object that was just written", location=storage.place
+        )
     return datetime.fromtimestamp(stamps[0] / 1e9, UTC)

@@ -38,7 +38,7 @@ def _whole_column(field: Any, kind: pa.DataType) -> SnapshotColumn:
         lengths = char_lengths_of_text(text, kind, column.path)
     except ValueError:
         # If a field was added later, Spark leaves it out, or gives a field the values of another.
-        told = f"column {printable(column.name)} is no longer {printable(text)}, as it says"
+        told = f"column {printable(column.name)} is no longer {printable(text)}, the type in its metadata"
         return replace(column, unlike_spark=told)
     return _with_lengths(column, lengths) if lengths else column
 

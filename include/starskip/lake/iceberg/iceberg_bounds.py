@@ -113,7 +113,7 @@ def _numbers(
     numbers = np.zeros(len(values), dtype)
     for length in np.unique(lengths[lengths >= 0]).tolist():
         if length not in formats:
-            raise ValueError(f"a bound of {length} bytes is none of a number")
+            raise ValueError(f"a bound of {length} bytes is no number")
         content = b"".join(each for each in values if each is not None and len(each) == length)
         numbers[lengths == length] = np.frombuffer(content, formats[length])
     return numbers, lengths < 0

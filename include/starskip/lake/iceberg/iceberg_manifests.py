@@ -187,7 +187,7 @@ def _live(
     if None not in told and found != listed:
         raise SourceError(
             f"{place}: this manifest of an Iceberg table is damaged: it names {found:,} files, and the "
-            f"manifest list tells of {listed:,}",
+            f"manifest list counts {listed:,}",
             source=place,
         )
 

@@ -80,7 +80,7 @@ def _newest(folder: str) -> str:
     if len(newest) > 1:
         several = printable(", ".join(sorted(newest)), 200)
         raise SourceError(
-            f"{metadata}: has several newest metadata files ({several}), of which only the table's catalog "
+            f"{metadata}: has several newest metadata files ({several}), and only the table's catalog "
             f"knows the right one: name the file itself, or {CATALOG}CATALOG/NAMESPACE/TABLE",
             source=folder,
         )

@@ -58,7 +58,7 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
         total = snapshot.summary["total-data-files"] if snapshot.summary else None
         # A manifest list that is cut behind its header reads like an empty table's.
         if not found.manifests and total not in (None, "0"):
-            told = f"it names no manifest, and the snapshot tells of {total} data files"
+            told = f"it names no manifest, and the snapshot counts {total} data files"
             raise damaged(plain_path(snapshot.manifest_list), ValueError(told), "manifest list")
     if found is None or not found.data.num_rows:
         return _empty(path, metadata, schema, NO_SNAPSHOT if snapshot is None else snapshot.snapshot_id)

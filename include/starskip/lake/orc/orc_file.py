@@ -49,7 +49,7 @@ class OrcFile:
             opened.tell_bytes()
         root = tail.types[0] if tail.types else None
         if root is None or root.kind != _STRUCT or list(root.names) != schema.names:
-            raise UnlikeSpark("its columns are not those of a table")
+            raise UnlikeSpark("its rows are no structs of named columns")
         if root.names and all(name == f"_col{at}" for at, name in enumerate(root.names)):
             raise UnlikeSpark("its columns have no names but _col0, _col1, …, as old Hive writes them")
         fields = [
@@ -92,7 +92,7 @@ class OrcFile:
                     opened.require_same()
                     opened.tell_bytes()
                     if found.num_rows != stripe.rows:
-                        raise ValueError(f"stripe {number} has other rows than its file tells of")
+                        raise ValueError(f"stripe {number} has other rows than the file's tail says")
                     yield start, found
                 start += stripe.rows
 
@@ -105,7 +105,7 @@ class OrcFile:
                 continue
             low, high = bounds.get(number, (None, None))
             if low is None or high is None:
-                raise UnlikeSpark(f"column {name} has times whose bounds the file does not tell")
+                raise UnlikeSpark(f"column {name} has dates or times, but the file has no bounds of them")
             if kind == _DATE and low < _FIRST_GREGORIAN_DAY:
                 raise UnlikeSpark(f"column {name} has dates before 1582-10-15, of another calendar")
             if kind != _DATE and not (low >= _FIRST_MS and high <= _LAST_MS):

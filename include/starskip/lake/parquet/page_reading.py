@@ -57,13 +57,12 @@ def read_pages(chosen: Sequence[tuple[FilePages, Numbers]]) -> tuple[pa.ChunkedA
     parquet = pq.ParquetFile(pa.BufferReader(file), coerce_int96_timestamp_unit="us")
     found = parquet.read(use_threads=False).column(0)
     if len(found) != sum(group.rows for group in groups) or not found.type.equals(kind.type):
-        raise ValueError("its page index tells of other pages than there are")
+        raise ValueError("its page index does not fit its pages")
     return found, size
 
 
 def _add_file(column: FilePages, pages: Numbers, groups: list[_RowGroup]) -> int:
-    """Read pages of a file into row groups and return the bytes read; the next file may continue the last
-    group."""
+    """Read pages of a file into row groups, continuing the last group if possible; return the bytes read."""
     of_group = column.groups[pages]
     firsts = np.flatnonzero(np.diff(of_group, prepend=-1)).tolist()
     numbers = of_group[firsts].tolist()

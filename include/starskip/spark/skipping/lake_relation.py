@@ -170,14 +170,12 @@ class LakeRelation(TableRelation):
     def _why_not(self, path: Path, found: Sequence[LakeColumn]) -> str:
         name, snapshot = column_name(path), self.snapshot
         if found:
-            return f"{name} has a default in files that lack it, of which no index is made"
+            return f"{name} has a default in files that lack it, so no index of it is made"
         if _small(path) in {_small(each) for each in _partitions(snapshot)}:
-            return (
-                f"the table is partitioned by {name}: {snapshot.table_format} leaves out files by it already"
-            )
+            return f"the table is partitioned by {name}: {snapshot.table_format} skips files by it already"
         if any(_small(each.path) == _small(path) for each in snapshot.columns):
             return (
-                f"no index can be of {name}: its type is none that is read from files, or the metadata has "
+                f"column {name} cannot be indexed: its type cannot be read from files, or the metadata has "
                 "indexes of another column that had this name: delete these, and vacuum"
             )
         names = ", ".join(column_name(each.path) for each in self.columns[:20])
@@ -259,7 +257,7 @@ def named_in_metadata(
         index = index_from_specification(each)
         named[each] = relation.named(each)
         if index.kind in _OF_MANIFESTS:
-            log.warning("%s: nothing is built, %s leaves out files by it already", printable(each), title)
+            log.warning("%s: nothing is built, %s skips files by it already", printable(each), title)
         else:
             wanted.append(named[each])
     if not wanted:

@@ -119,7 +119,7 @@ def _judged(
     mask = None if clause is None else table.may_match(clause)
     reasons += [warnings.left_out(each, why) for each, why in failures.items()]
     changed = sorted(columns.changed) if columns else ()
-    reasons += [f"column {each}, of which no index was made: refresh in full" for each in changed]
+    reasons += [f"column {each}: refresh in full" for each in changed]
     indexes = tuple(each for each in in_zones.indexes if each.specification not in failures)
     report = partial(TableReport, table, (*indexes, *of_format), predicates)
     return _Judged(table, mask, report, indexes, columns)

@@ -295,7 +295,7 @@ class _Listener:
             if execution.tracker().phases().contains("analysis"):
                 self._reports.ended(execution.analyzed())
         except Exception as error:
-            log.warning("what has become of a table's indexes is not known: %s", printable(str(error), 300))
+            log.warning("the state of a table's indexes is not known: %s", printable(str(error), 300))
 
     class Java:
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)

@@ -28,13 +28,13 @@ OF_USERS_TYPES = (
 )
 """Session settings that affect aggregates such as ``hour(ts)``, for any format."""
 _SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT, *OF_USERS_TYPES, *SECONDARY_NAMES)
-CHANGED = "it is what a command changes: files are left out of what queries and commands read alone"
+CHANGED = "a command changes it: files are skipped only in tables that are read"
 _OTHERS = {
-    "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
+    "v2": "it is read by a source of Spark's DataSource V2, whose files cannot be skipped (files of "
     "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
     "delta_v2": "it is read by Delta's DataSource V2: set spark.databricks.delta.v2.enableMode to NONE",
     "changed": CHANGED,
-    "stream": "it is read as a stream: files are left out of batch queries alone",
+    "stream": "it is read as a stream: files are skipped in batch queries only",
     "cache": "its rows are read from a cache, which was filled before",
     "hive": "it is read by a SerDe of Hive (Spark reads it itself with "
     "spark.sql.hive.convertMetastoreParquet, or convertMetastoreOrc)",

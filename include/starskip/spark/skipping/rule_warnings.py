@@ -26,7 +26,7 @@ class RuleWarnings:
         text = error_summary(error)
         if self._is_new(text):
             log.warning("not skipping files of %s, which is read whole: %s", what, text)
-        return f"it could not be found out which files to leave out: {text}"
+        return f"the files to skip could not be determined: {text}"
 
     def left_out(self, specification: str, why: str) -> str:
         """Log that one index is not used, while the table's other indexes are; return the reason."""

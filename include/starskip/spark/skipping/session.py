@@ -244,7 +244,7 @@ def _usable(keys: Mapping[str, KeySource]) -> Mapping[str, KeySource]:
             Keyring.from_environment(os.environ, {name: source})
             found[name] = source
         except ConfigError as error:
-            log.warning("%s; what is encrypted by the key %s is not used", error, printable(name))
+            log.warning("%s; metadata encrypted by the key %s is not used", error, printable(name))
     return found
 
 

@@ -111,7 +111,7 @@ def dependent_rows(found: Mapping[str, str]) -> str | None:
     Metadata that was collected with some columns is then not valid for queries of others.
     """
     if found.get(NULL_STRUCTS) == "true":
-        return f"with {NULL_STRUCTS} what is null depends on the columns that are read"
+        return f"with {NULL_STRUCTS} null structs depend on the columns that are read"
     if "option avroschemaurl" in found:
         return "avroSchemaUrl names a schema that may change"
     is_pruned = found.get("option columnpruning", found.get(CSV_PRUNING)) != "false"
@@ -119,7 +119,7 @@ def dependent_rows(found: Mapping[str, str]) -> str | None:
         quote = found.get("option quote", '"')
         if found.get("option escape") == quote or found.get(_UNESCAPED, "").upper() == "BACK_TO_DELIMITER":
             return (
-                "with this escape what a line holds depends on the columns that are read: set the option "
+                "with this escape the values of a line depend on the columns that are read: set the option "
                 "columnPruning to false"
             )
     return None

@@ -150,7 +150,7 @@ def _fault(index: SkippingIndex, relation: TableRelation) -> str | None:
     return _ONE_FILE.format(path=relation.path) if _is_one_file(relation) else None
 
 
-_ONE_FILE = "{path} is one file, of which nothing can be left out: indexes are of a folder of files"
+_ONE_FILE = "{path} is a single file, so no file can be skipped: indexes need a folder of files"
 
 
 def _is_one_file(relation: TableRelation) -> bool:

@@ -45,7 +45,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "Generate": "explode()",
     "Expand": "an aggregate",
     "Sample": "a sample",
-    "Project": "a column that is another one each time, such as rand()",
+    "Project": "a column that differs each time, such as rand()",
     "Union": "a UNION",
     "Intersect": "an INTERSECT",
     "Except": "an EXCEPT",
@@ -75,7 +75,7 @@ def why_not_skipped(
     if len(found) > _MOST_REASONS:
         reasons.append(f"{len(found) - _MOST_REASONS} reasons more")
     if any(map(reader.is_understood, asked)) or not reasons:
-        reasons.append(f"{EVERY_FILE} of what is understood" if reasons else EVERY_FILE)
+        reasons.append(f"{EVERY_FILE} for the other predicates" if reasons else EVERY_FILE)
     return reasons
 
 
@@ -129,14 +129,14 @@ class _Reasons:
         elif functions := sorted(set(_functions(predicate))):
             yield from (f"no index understands {each}" for each in functions)
         elif unsure:
-            yield f"values of {', '.join(unsure)} in paths are read in another way than by the metadata"
+            yield f"values of {', '.join(unsure)} in paths are read otherwise than for the metadata"
         elif unknown:
             yield f"no index is of column {', '.join(unknown)}"
         elif len(columns) > 1:
             yield f"{' and '.join(columns)} are compared with each other, which no index understands"
         else:
             operator = f"{'NOT ' * negated}{_OPERATORS.get(predicate.name, predicate.name)}"
-            yield f"no index of {columns[0]} understands {operator} with what it is compared with"
+            yield f"no index of {columns[0]} understands {operator} with this value"
 
 
 def _functions(predicate: Node) -> Iterator[str]:
