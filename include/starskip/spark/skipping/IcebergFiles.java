@@ -31,7 +31,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 /**
  * The files that Iceberg has chosen for a scan by its manifests, which stay in the JVM: Python asks for their rows in
  * its metadata, and passes a mask over these rows with the files to read. A task of the scan is a data file with the
- * delete files that belong to it. Iceberg's classes are package-private, and are reached by reflection.
+ * delete files that belong to it. Iceberg's classes are reached by reflection.
  */
 public final class IcebergFiles {
     private static final long ADDED_BELOW = 1L << 40;

@@ -311,7 +311,7 @@ public final class RelationFacts {
         String[] each = names.split("\n");
         for (int at = 0; at < each.length; at++) {
             if (each[at].startsWith(OURS) && !conf.contains(each[at])) {
-                continue; // Not Spark's own, which have defaults: an exception for each takes longer.
+                continue; // It has no default, as Spark's own settings have: an exception for each would take longer.
             }
             try {
                 found.put(each[at], conf.getConfString(each[at]));
