@@ -11,7 +11,8 @@ from typing import Any, Self
 _COLLECTED_AS = 2
 """Version of the way in which values are collected.
 
-Metadata of an older version may be wrong: no query uses it, and the next refresh collects it anew."""
+Metadata of an older version may be wrong: no query uses it, and the next refresh collects it anew.
+"""
 
 
 @dataclass(frozen=True, slots=True)

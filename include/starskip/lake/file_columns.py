@@ -18,7 +18,7 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 def stored_names(schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str) -> Mapping[str, str | None]:
-    """Return the name that each column of a table has in a Parquet file, None for one that it lacks.
+    """Return the name that each column of a table has in a Parquet file, None for a column that it lacks.
 
     ``schema``: the file's, as Arrow reads it; ``columns``: the snapshot's. Raises SourceError naming the file
     and a column that is missing and has a default, or that cannot be identified.

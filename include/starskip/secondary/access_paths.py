@@ -147,8 +147,7 @@ def access_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> Pa
     paths: list[Path] = []
     served: set[int] = set()
     for index in indexes:
-        # Most conjuncts name no column of an index, which is quicker to see than to parse them as a
-        # predicate.
+        # Most conjuncts name no column of an index, which shows quicker than reading them as a predicate.
         mine = [(number, part) for number, part in enumerate(conjuncts) if columns[number] & {*index.paths}]
         for path, of in _OF_KIND[index.kind_of_index](index, mine) if mine else ():
             paths.append(path)

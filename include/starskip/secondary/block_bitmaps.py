@@ -27,7 +27,7 @@ class BlockBitmaps:
         return int(self.contents.nbytes) * (1 + _DECODED)
 
     def bitmap(self, at: int) -> BitMap64 | None:
-        """Return a bitmap, which nobody may change."""
+        """Return a bitmap, not to be changed."""
         if at not in self.decoded:
             content: bytes | None = self.contents[at].as_py()
             self.decoded[at] = None if content is None else BitMap64.deserialize(content)

@@ -17,7 +17,7 @@ from starskip.secondary.secondary_index import Kind, SecondaryIndex
 DISORDERED = "its keys are not in order"
 OUTSIDE = "a key or point lies outside its bounds"
 TORN = "a key has entries beside its list"
-UNLIKE = "its counts, fences, reach or bitmap are not those of its entries"
+UNLIKE = "its counts, fences, reach or bitmap do not fit its entries"
 
 
 def block_fault(

@@ -43,7 +43,7 @@ class DataFileOfTable:
 
     @property
     def is_of_iceberg(self) -> bool:
-        """Return whether Iceberg's reader reads it, which converts the days and times of no file."""
+        """Return whether Iceberg's reader reads it, which takes days and times unchanged."""
         return any(not each.stored for each in self.columns)
 
     def footer(self) -> Any:

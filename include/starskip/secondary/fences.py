@@ -23,7 +23,8 @@ FENCES = (KEYS, ROWS, BEFORE)
 _MOST = 64
 """Most fences of a block.
 
-A key with more entries than lie between two fences has a second fence behind it, which is not counted."""
+A key with more entries than lie between two fences has a second fence behind it, which is not counted.
+"""
 _APART = 1024
 """Least entries between two fences: all bounds of a run are held in memory."""
 _MOST_BYTES = 2048

@@ -73,7 +73,7 @@ def table_schema(
     ``known``: the ``to_text`` of when the indexes were made; with None ``of_files`` covers all files.
     ``of_files``: schemas, each with the path of a file that has it. ``lengths``: of CHAR(n) columns of plain
     files when the indexes were made; without it the first file's are taken, as in Spark. Raises SourceError
-    naming the first file whose columns have no common type with those before it.
+    naming the first file whose columns have no common type with the files before it.
     """
     found: dict[pa.Schema, str] = {}
     if snapshot.schema is not None:

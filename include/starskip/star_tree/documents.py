@@ -33,7 +33,7 @@ class Documents:
         return len(self.codes[0])
 
     def take(self, positions: Positions) -> Documents:
-        """Return the documents at those positions, in their order."""
+        """Return the documents at ``positions``, in that order."""
         return Documents(
             tuple(codes[positions] for codes in self.codes),
             {measure: array.take(positions) for measure, array in self.measures.items()},

@@ -1,7 +1,6 @@
 """Publish and read artefacts by name and night, each a log of manifests over data files.
 
-A stage writes its files aside, then publishes them in one commit that replaces exactly what it means
-to.
+A stage writes its files aside, then publishes them in one commit that replaces exactly the intended tables.
 """
 
 from __future__ import annotations

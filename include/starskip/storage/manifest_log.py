@@ -60,8 +60,8 @@ class ManifestLog:
     def latest(self) -> Manifest | None:
         """Return the newest manifest that is whole; None if nothing was ever published here.
 
-        Raises ``DamagedManifest`` if there are some and none is whole, and ``StorageError`` for one that a
-        later version of Starskip wrote.
+        Raises ``DamagedManifest`` if all manifests are damaged, and ``StorageError`` for a manifest of a
+        later version of Starskip.
         """
         last, manifest = self._newest()
         return self.read(last) if last and manifest is None else manifest

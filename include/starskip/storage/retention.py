@@ -145,7 +145,7 @@ def _busy_nights(listed: Iterable[Mapping[str, Mapping[int, StoredObject]]], sin
 
 def _withdraw(store: ArtefactStore, old: OldParts, now: datetime, created_by: str) -> None:
     def change(published: Mapping[str, Part]) -> Mapping[str, Part]:
-        # A part that a run has published anew since it was looked at is not the one that was too old.
+        # A part that a run has published anew meanwhile is no longer too old.
         return {table: part for table, part in published.items() if old.parts.get(table) != part}
 
     store.chain(old.artefact, old.run_date).commit(

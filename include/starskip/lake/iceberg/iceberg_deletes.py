@@ -1,8 +1,8 @@
 """Delete files of an Iceberg snapshot, and which of them name rows of a data file.
 
 Iceberg's specification, "Scan planning": a position delete or a deletion vector applies to data files of its
-own partition with its sequence number or an older one. An equality delete applies to older data files, of all
-partitions if it has none.
+own partition with its sequence number or an older one. An equality delete applies to older data files: of its
+own partition, or of all if it has none.
 """
 
 from __future__ import annotations

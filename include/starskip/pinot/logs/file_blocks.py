@@ -24,7 +24,8 @@ _MOST_DENSE_RATIO = {"gzip": 200, "zstd": 500}
 """Unpacked bytes for each packed byte, beyond which a file is a bomb.
 
 Logs pack to a hundredth at best, a storm of equal stack traces with zstd to a four hundredth. The ratio is
-judged once _JUDGED_FROM_BYTES are unpacked."""
+judged once _JUDGED_FROM_BYTES are unpacked.
+"""
 _JUDGED_FROM_BYTES = 16 << 20
 
 

@@ -70,7 +70,7 @@ class RangesCollector(FileCollector):
             self._put(every, (self._values, self._joined))
 
     def _put(self, every: pa.Array, *known: tuple[pa.Array, npt.NDArray[np.bool_]]) -> None:
-        """Keep all values, without those within a known range, and close gaps if they are too many."""
+        """Keep all values that are not within a known range, and close gaps if they are too many."""
         ordered, _ = ranked(every)
         keys = order_keys(ordered)
         joined = np.zeros(len(ordered), np.bool_)

@@ -46,7 +46,7 @@ class MinMax(ColumnIndex):
         return found
 
     def label(self, node: Expression) -> Clause | None:
-        """Label comparisons, IN, IS NOT NULL and prefixes of texts, and NOT of them except of LIKE."""
+        """Label comparisons, IN, IS NOT NULL, prefixes of texts, and NOT of any of these but LIKE."""
         found = self.comparison(node)
         if found is None:
             return None

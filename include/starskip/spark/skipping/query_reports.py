@@ -64,7 +64,7 @@ class QueryReports:
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
-        # Not Spark's local properties: those go into its event logs, and from one Python thread to another.
+        # Not Spark's local properties, which go into its event logs, and from one Python thread to another.
         self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
         self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()

@@ -135,7 +135,7 @@ class SourceTable:
             # Spark writes the times of Delta tables as INT96, whose nanoseconds end in the year 2262.
             unit = "us" if self.is_versioned else None
             parquet = pq.ParquetFile(file, pre_buffer=True, coerce_int96_timestamp_unit=unit)
-            # Iceberg's reader converts the days and times of no file.
+            # Iceberg's reader takes days and times unchanged.
             is_of_spark = all(each.stored for each in self.columns)
             if is_of_spark and unit is None and hybrid_calendar(parquet.metadata.metadata) is not None:
                 # Nanoseconds begin in 1677, after the last dates that differ.

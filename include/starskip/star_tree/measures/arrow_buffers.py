@@ -115,7 +115,7 @@ def merged_mask(valid: Mask | None, starts: npt.NDArray[np.int64]) -> Mask | Non
 
 
 def taken_mask(valid: Mask | None, positions: npt.NDArray[np.int64]) -> Mask | None:
-    """Return the mask at those positions."""
+    """Return the mask at ``positions``."""
     return None if valid is None else valid[positions]
 
 

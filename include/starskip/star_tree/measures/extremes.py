@@ -146,7 +146,7 @@ def order_keys(array: pa.Array) -> Keys:
 
 
 def from_order_keys(keys: Keys, arrow_type: pa.DataType, valid: Mask | None) -> pa.Array:
-    """Return the values of ``arrow_type`` that have those keys."""
+    """Return the values of ``arrow_type`` with these keys."""
     if pa.types.is_floating(arrow_type):
         bits = keys ^ ((keys >> _SIGN) & _REST)
         return array_of(bits.view(np.float64), valid).cast(arrow_type)

@@ -20,7 +20,7 @@ class MeasureArray(Protocol):
         ...
 
     def take(self, positions: Positions) -> Self:
-        """Return the values at those positions, in their order."""
+        """Return the values at ``positions``, in that order."""
         ...
 
     def merged(self, starts: Positions) -> Any:

@@ -19,7 +19,7 @@ _PAGE = 1_000
 
 
 def object_files(url: ObjectUrl) -> list[str]:
-    """Return the objects that a URL names, as URLs: the object, those directly in the folder, or a glob's.
+    """Return the URLs of the objects that a URL names: one object, a folder's direct objects, or a glob's.
 
     Names that begin with ``.`` or ``_`` are left out of folders, as Spark does; ``*``, ``?`` and ``[…]``
     match within one component, ``**`` any number of them. Empty if nothing is there.
