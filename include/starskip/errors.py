@@ -25,7 +25,7 @@ class TransientError(StarskipError):
 
 
 class SourceError(StarskipError):
-    """A file, folder, table or column that was asked for is missing, damaged or of no known kind."""
+    """A requested file, folder, table or column is missing, damaged or of no known kind."""
 
     def __init__(self, message: str, *, source: str) -> None:
         """Keep ``source``, the name of the file, table or column, beside the message that holds it."""
@@ -46,7 +46,7 @@ class SourceOutage(TransientError, SourceError):
 
 
 class StaleTree(SourceError):
-    """A star-tree whose table is not what it was when the tree was built; it never answers."""
+    """A star-tree whose table has changed since the tree was built; it never answers."""
 
 
 class UnsupportedQuery(StarskipError):
@@ -68,11 +68,11 @@ class StorageError(StarskipError):
 
 
 class DamagedManifest(StorageError):
-    """A manifest whose bytes are not those that were written; the version before may stand in for it."""
+    """A manifest whose bytes changed since it was written; the version before may stand in for it."""
 
 
 class DamagedFile(StorageError):
-    """A data file that is gone, or whose bytes are not those that were written; it can be made anew."""
+    """A data file that is gone, or whose bytes changed since it was written; it can be made anew."""
 
 
 class StorageOutage(TransientError, StorageError):
@@ -102,7 +102,7 @@ def exit_code(error: StarskipError) -> int:
 
 
 def first_line(error: Exception, limit: int = 200) -> str:
-    """Return what a library's error says first, printable; its class's name if it says nothing."""
+    """Return the first line of a library's error, printable; the name of its class if it has no text."""
     lines = str(error).splitlines()
     return printable(lines[0] if lines else type(error).__name__, limit)
 

@@ -53,9 +53,9 @@ def share(ratio: float) -> str:
 
 
 def saves(ratio: float) -> str:
-    """Return what is saved as a verb and its object: ``saves 4.6 %``, ``saves nothing``, ``costs 0.1 %``.
+    """Return a saving as a verb and its object: ``saves 4.6 %``, ``saves nothing``, ``costs 0.1 %``.
 
-    A share below a hundredth of a percent is nothing: it is less than any prediction can resolve.
+    A share below a hundredth of a percent counts as nothing: no prediction can resolve it.
     """
     if abs(ratio) < 0.0001:
         return "saves nothing"
@@ -63,7 +63,7 @@ def saves(ratio: float) -> str:
 
 
 def fine_percent(ratio: float) -> str:
-    """Return a share as ``59.6 %``, and of one below 1 % two digits: ``0.0012 %``."""
+    """Return a share as ``59.6 %``; below 1 % with two digits: ``0.0012 %``."""
     shown = ratio * 100
     if shown <= 0 or shown >= 1:
         return percent(ratio)

@@ -78,7 +78,7 @@ def test_what_others_leave_alone_is_no_gain(table: TableMetadata) -> None:
     assert (one_left.names, one_left.entries_read) == ((), {})
     assert one_left.why_not[0].endswith(" ms (1 file)")
     none_left = asked(table, where, WholeFileReads(only()))
-    assert none_left.why_not == ("btree:user is not used: no file is left that it could leave alone",)
+    assert none_left.why_not == ("btree:user is not used: it can skip no further file",)
     assert none_left.entries_read == {}
 
 

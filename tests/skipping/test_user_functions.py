@@ -123,7 +123,7 @@ def test_an_implication_that_fails_tells_nothing_and_one_warning_says_so_without
     assert files_read(asked, [index], metadata) == [True] * 4
     assert files_read(Call("And", (asked, southern)), [index], metadata) == [True, False, True, False]
     (warning,) = caplog.messages
-    assert warning.startswith("what function is_day says of ordinary columns is not used")
+    assert warning.startswith("the implication of function is_day is not used")
     assert warning.endswith("raised ValueError")
 
 

@@ -28,6 +28,6 @@ def test_listing_that_leaves_out_what_was_just_written(
 ) -> None:
     storage: Any = support.MemoryStorage()
     monkeypatch.setattr(storage, "objects_below", lambda folder: iter(()))
-    with pytest.raises(StorageError, match="memory: does not list what was just written"):
+    with pytest.raises(StorageError, match="memory: does not list an object that was just written"):
         store_clock(storage)
     assert storage.objects == {}

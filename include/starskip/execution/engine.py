@@ -1,4 +1,4 @@
-"""Contract of an engine: map over Arrow batches, merge by key, gather what is bounded.
+"""Contract of an engine: map over Arrow batches, merge by key, gather bounded results.
 
 Every function given to an engine takes an iterator of record batches and returns one; it may run
 in another process, more than once, and must not depend on how rows are cut into batches.
@@ -20,10 +20,10 @@ class Rows(Protocol):
     """Rows somewhere, not held by the driver."""
 
     def map(self, function: BatchMap, schema: pa.Schema) -> Rows:
-        """Return the rows that ``function`` makes of each part."""
+        """Return the rows that ``function`` makes from each part."""
 
     def merge(self, keys: Sequence[str], function: BatchMap, schema: pa.Schema) -> Rows:
-        """Bring rows of equal ``keys`` together and return what ``function`` makes of them.
+        """Bring rows of equal ``keys`` together and return the rows that ``function`` makes from them.
 
         ``function`` sees rows of several keys, all rows of each.
         """
@@ -41,9 +41,9 @@ class Engine(Protocol):
         function: Callable[[Iterable[Any]], Iterator[pa.RecordBatch]],
         schema: pa.Schema,
     ) -> Rows:
-        """Return the rows that ``function`` makes of ``items``, which are cut over the tasks."""
+        """Return the rows that ``function`` makes from ``items``, which are divided among the tasks."""
 
     def rows_of_snapshot(
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
     ) -> Rows:
-        """Return the rows of those tables of a published artefact."""
+        """Return the rows of ``tables`` of a published artefact."""

@@ -29,8 +29,8 @@ class EngineTasks:
     ) -> list[Result]:
         """Return the result of ``function`` for each item; ``label`` names the work in errors.
 
-        ``function`` may run in another process and more than once; what it writes must not depend on that.
-        Raises what it raises; of an error on an executor what ``understood_failure`` keeps of it.
+        ``function`` may run in another process and more than once; its output must not depend on that. Raises
+        the errors of ``function``, as far as ``understood_failure`` keeps them when an executor raised them.
         """
 
         def each(items: Iterable[Item]) -> Iterator[Result]:
@@ -41,7 +41,7 @@ class EngineTasks:
     def run_parts(
         self, label: str, items: Sequence[Item], function: Callable[[Iterable[Item]], Iterable[Result]]
     ) -> list[Result]:
-        """Return what ``function`` makes of parts of the items, as the engine cuts them, in their order.
+        """Return the results of ``function`` for parts of the items, as the engine cuts them, in their order.
 
         A part has no more results than items. Otherwise as ``run_tasks``.
         """

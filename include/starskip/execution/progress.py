@@ -6,4 +6,4 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 Progress = Callable[[str, Sequence[Any]], Iterable[Any]]
-"""Takes what is done and the items, and yields them."""
+"""Takes the label of the work and the items, and yields the items."""

@@ -23,7 +23,7 @@ def change_indexes(
 ) -> Manifest:
     """Publish that indexes, by default all, are active or deleted.
 
-    Raises ConfigError for an unknown index, or one that a vacuum has removed, and SourceError without
+    Raises ConfigError for an unknown index, or an index that a vacuum has removed, and SourceError without
     metadata.
     """
 

@@ -15,7 +15,7 @@ from starskip.storage.manifest import DataFile
 FILES = ""
 """The group of the files themselves; other groups are named by the specifications of indexes."""
 BOUNDS = "bounds"
-"""The group of what a table format's log or manifests have of files; its columns differ between segments."""
+"""The group of bounds from a table format's log or manifests; its columns differ between segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class CollectOrder:
     """Collect ``indexes`` of ``files``, one row for each, in their order.
 
     ``files`` has path (null: write nulls), size_bytes, modified_ms and trusted. ``row_counts``: the number of
-    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too. ``keys``: of
-    the groups that are written encrypted; ``listing_key``: of the files' names, wherever tasks read them.
+    files in each segment, one after the other. ``with_files``: write the group ``FILES``, too. ``keys``: data
+    keys of the encrypted groups; ``listing_key``: data key of the files' names, where tasks read them.
     """
 
     indexes: tuple[SkippingIndex, ...]

@@ -31,7 +31,7 @@ class ColumnCache:
             self._bytes = 0
 
     def holds(self, key: Hashable) -> bool:
-        """Return whether a column is at hand."""
+        """Return whether a column is cached."""
         with self._lock:
             return key in self._columns
 

@@ -51,10 +51,10 @@ def commit_refresh(
     changed_meanwhile: pa.Array | None = None,
     keyring: Keyring | None = None,
 ) -> Manifest:
-    """Publish what was collected for ``plan.orders``, in their order, and return the manifest.
+    """Publish the collections for ``plan.orders``, in their order, and return the manifest.
 
     ``changed_meanwhile``: paths of files that changed while they were read; their rows are dead. If another
-    writer has published the same files, the row of the newer version stays, and one of equal rows.
+    writer has published the same file, the row of the newer version stays; of two equal rows one stays.
     ``keyring``: for file names that others have encrypted. Raises PlanOvertaken, StorageError, and
     CommitConflict.
     """
@@ -116,7 +116,7 @@ def _newest(parts: Mapping[str, Part], plan: RefreshPlan) -> TableState:
         raise PlanOvertaken("the keys of the metadata were changed meanwhile; run this again")
     if plan.in_full:
         return replace(newest, source=plan.source)
-    # A first create that met another one has no columns for the segments of that one.
+    # If two first creates meet, ours has no columns for the other's segments.
     is_first = not plan.known and any(segment.rows for segment in newest.current.values())
     if newest.source.generation != plan.source.generation or is_first:
         raise PlanOvertaken("the metadata was created anew meanwhile; run this again")
@@ -142,7 +142,7 @@ def _with_patches(
 
 @dataclass(slots=True)
 class _Overlap:
-    """Decides which row of a file stays if another writer has published one, too."""
+    """Decides which row of a file stays if another writer has published a row for it, too."""
 
     plan: RefreshPlan
     mine: Segment

@@ -1,4 +1,4 @@
-"""Find the files of metadata that are gone, damaged, or another's, by their footers."""
+"""Find the files of metadata that are gone, damaged or replaced, by their footers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class DamagedGroups:
 
     @property
     def is_listing(self) -> bool:
-        """True where the files themselves are not known any more, so that all must be collected anew."""
+        """True where the list of files is damaged, so that all must be collected anew."""
         return any(not {FILES, REMOVED}.isdisjoint(of) for of in self.groups.values())
 
     def left_out_of(self, metadata: TableMetadata) -> TableMetadata:
-        """Return the metadata without the damaged groups, which a refresh then collects as missing ones."""
+        """Return the metadata without the damaged groups, so that a refresh collects them anew."""
         sound = metadata.of_segments(metadata.segments)
         for name, damaged in self.groups.items():
             segment = metadata.segments[name]
@@ -38,10 +38,10 @@ class DamagedGroups:
 
 
 def damaged_groups(metadata: TableMetadata, indexes: Collection[str] = ()) -> DamagedGroups:
-    """Open the files of the listing and of ``indexes``, by specification, and return what is damaged.
+    """Open the files of the listing and of ``indexes``, by specification, and return the damaged groups.
 
-    A footer a file is read, some files at a time; ``optimize`` keeps these files few. Locked files are passed
-    over. Raises StorageError and SourceError for a store that cannot be asked.
+    The footer of each file is read, some files at a time; ``optimize`` keeps these files few. Locked files
+    are skipped. Raises StorageError and SourceError for a store that cannot be asked.
     """
     files = [
         (name, group, file)

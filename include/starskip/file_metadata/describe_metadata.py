@@ -13,7 +13,7 @@ def describe_metadata(metadata: TableMetadata, location: str) -> dict[str, Any]:
     ``files_known`` of an index: the number of files that it covers. ``fault``: why its type is unavailable
     here, None if it is available. ``key``: the name of the key of its metadata. ``files_bytes`` and
     ``files_trusted`` are None where the names of files are encrypted by a key that is missing. ``outdated``:
-    why nothing of it is used until it is refreshed, None if it is used.
+    why the metadata is not used until it is refreshed, None if it is used.
     """
     segments = metadata.segments
     understood = {index.specification for index in (*metadata.indexes, *metadata.locked_indexes)}

@@ -1,4 +1,4 @@
-"""The keys that a writer of metadata has, and what it is to encrypt by them."""
+"""The keys of a writer of metadata, and the groups that it encrypts with them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starskip.storage.encryption.keyring import Keyring, process_keys
 
 @dataclass(frozen=True, slots=True)
 class Encryption:
-    """``indexes``: names of keys by specification; ``listing``: of the key of file names, None as it is."""
+    """``indexes``: key names by specification; ``listing``: key name for file names, None: as before."""
 
     keyring: Keyring = field(default_factory=process_keys)
     indexes: Mapping[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Encryption:
     def keys_from_now_on(self, metadata: TableMetadata | None, created: Sequence[str]) -> TableKeys:
         """Return the keys of a table once the indexes ``created`` are made.
 
-        Raises ConfigError for a key that is needed and missing, or not the table's of that name.
+        Raises ConfigError for a needed key that is missing, or differs from the table's key of that name.
         """
         before = metadata.state.keys if metadata else TableKeys()
         if not (created or self.indexes or self.listing):

@@ -1,8 +1,9 @@
-"""Bounds and numbers of nulls that a table format's log or manifests have of files, as indexes of a query.
+"""Bounds and null counts of files from a table format's log or manifests, as indexes of a query.
 
-They are copied when files are listed, and no data file is opened for them: one group of columns, ``BOUNDS``,
-has those of all columns of the table, by what files know a column by and its type. The format itself leaves
-files out by them; here they are for an OR of which the format knows one part and an index of ours the other.
+They are copied when files are listed, and no data file is opened for them. One group of columns, ``BOUNDS``,
+has the bounds of all columns of the table, by a column's name or id in files and its type. The format itself
+skips files by them; here they serve an OR with one part that the format can decide and another that an index
+of ours can.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ from starskip.skipping.value_ranges import anded_comparisons
 
 ROWS = "rows"
 MAX_NUMBER = "max_number"
-"""The end of the greatest value of a column of floating point that is not NaN."""
+"""The ``end`` of a floating-point column's greatest value except NaN."""
 _WITHOUT_NAN = frozenset({ComparisonOperator.IN, ComparisonOperator.BELOW, ComparisonOperator.AT_MOST})
 
 
 def bound_name(end: str, identity: str, kind: str) -> str:
-    """Return the metadata column of an ``end``: min, max, max_number, nulls, or values, their number.
+    """Return the metadata column of an ``end``: min, max, max_number, nulls, or values (their number).
 
-    ``identity``: what files know the column by; ``kind``: its type in Spark. With another type it is another
-    column.
+    ``identity``: the column's name or id in files; ``kind``: its type in Spark. With another type it is
+    another metadata column.
     """
     return f"{end}:{kind}:{identity}"
 
 
 class FormatBounds(SkippingIndex):
-    """The group ``BOUNDS`` among what is collected of files; it belongs to a table, and no user names it."""
+    """The group ``BOUNDS``, collected like an index; it belongs to the table, and no user names it."""
 
     kind = BOUNDS
 
     def __init__(self) -> None:
-        """Be of no column by name."""
+        """Name no column."""
         super().__init__(())
 
     @property
@@ -55,7 +56,7 @@ class FormatBounds(SkippingIndex):
         return BOUNDS
 
     def label(self, node: Expression) -> Clause | None:  # noqa: ARG002 - SkippingIndex's
-        """Label nothing: ``indexes_of`` makes indexes of the columns that a query asks for."""
+        """Label nothing: ``indexes_of`` makes indexes for the columns in a query."""
         return None
 
 
@@ -63,7 +64,7 @@ class _OfFormat(SkippingIndex):
     """An index of one column over the group ``BOUNDS``."""
 
     def __init__(self, column: str, identity: str, data_type: str, told: str) -> None:
-        """Take the column's name in a query's expressions, and how the index is told of."""
+        """Take the column's name in a query's expressions, and the name of the index for people."""
         super().__init__((column,))
         self._identity = identity
         self._data_type = data_type
@@ -82,7 +83,7 @@ class _FormatMinMax(_OfFormat, MinMax):
     """Least and greatest value, and the greatest number of a column of floating point."""
 
     def label(self, node: Expression) -> Clause | None:
-        """Label what MinMax labels, and in an AND what no NaN satisfies."""
+        """Label as MinMax does, and in an AND also comparisons that NaN cannot satisfy."""
         found = super().label(node)
         own = [self._named(found, "max")] if isinstance(found, MinMaxClause) else []
         if self._data_type in ("float", "double"):
@@ -99,7 +100,7 @@ class _FormatNulls(_OfFormat, NullCount):
     """The number of nulls."""
 
     def label(self, node: Expression) -> Clause | None:
-        """Label what NullCount labels."""
+        """Label as NullCount does."""
         found = super().label(node)
         if not isinstance(found, NullClause):
             return found
@@ -107,10 +108,10 @@ class _FormatNulls(_OfFormat, NullCount):
 
 
 def _of_numbers(node: Expression, index: ColumnIndex) -> Iterator[Comparison]:
-    """Yield what the greatest number of a file has to satisfy where NaN cannot satisfy an AND.
+    """Yield the comparisons that a file's greatest number must satisfy, if NaN cannot satisfy the AND.
 
-    NaN is greatest, and the formats do not tell, or need not, whether a file has some: with ``x >= 1`` alone
-    such a file may match, with ``x <= 2`` or ``x = 1`` beside it no NaN does.
+    NaN is greatest, and the formats need not record whether a file has NaN. With ``x >= 1`` alone a file with
+    NaN may match; with ``x <= 2`` or ``x = 1`` beside it NaN does not.
     """
     mine = [each for each in anded_comparisons(node) if index.is_of(each.column) and not each.negated]
     limited = [each for each in mine if each.operator in _WITHOUT_NAN and not _has_nan(each.values)]
@@ -130,9 +131,9 @@ def _has_nan(values: pa.Array) -> bool:
 def indexes_of(
     table_format: str, name: str, told: str, identity: str, data_type: str
 ) -> tuple[SkippingIndex, ...]:
-    """Return the indexes of a column that a table's format has itself.
+    """Return the indexes of a column over the bounds of the table's own format.
 
-    ``name``: the column's in expressions; ``told``: its name in the table; ``data_type``: Spark's.
+    ``name``: the column's name in expressions; ``told``: its name in the table; ``data_type``: Spark's type.
     """
     made: list[SkippingIndex] = [
         of(name, identity, data_type, f"{table_format}:{of.kind}:{told}")
@@ -143,11 +144,11 @@ def indexes_of(
 
 
 def is_of_format(index: Any) -> bool:
-    """Return whether an index is one that the table's format has itself."""
+    """Return whether an index is over the bounds of the table's own format."""
     return isinstance(index, _OfFormat)
 
 
 def without_bounds(order: CollectOrder) -> tuple[CollectOrder, bool]:
-    """Return an order without the group ``BOUNDS``, and whether that was among it."""
+    """Return an order without the group ``BOUNDS``, and whether the order had it."""
     others = tuple(each for each in order.indexes if not isinstance(each, FormatBounds))
     return replace(order, indexes=others), len(others) < len(order.indexes)

@@ -1,4 +1,4 @@
-"""Find the keys of new indexes by their columns: what one index encrypts, another must not show."""
+"""Find the keys of new indexes by their columns: an index must not show a column that another encrypts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from starskip.skipping.skipping_index import SkippingIndex
 
 @dataclass(frozen=True, slots=True)
 class InheritedKeys:
-    """``encrypt``: names of keys of new indexes by specification; ``why_not``: why others are not made.
+    """``encrypt``: key names of new indexes by specification; ``why_not``: why others are not made.
 
-    ``locked``: indexes that there are, and that stay as they are for want of their key.
+    ``locked``: existing indexes that stay unchanged because their key is missing.
     """
 
     encrypt: dict[str, str] = field(default_factory=dict)
@@ -25,9 +25,10 @@ class InheritedKeys:
 def shown_by_plain_indexes(
     keys: Mapping[str, str], created: Iterable[SkippingIndex]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield each created index without a key of a column that another one encrypts: it, column and other.
+    """Yield each created index that has no key although another index encrypts its column.
 
-    ``keys``: names of keys by specification, of the table's indexes and of those that are created.
+    Yields the index, the column and the other index. ``keys``: key names by specification, of the table's
+    indexes and the created ones.
     """
     encrypted = {column: index for index in keys for column in specification_parts(index)[1]}
     for index in created:
@@ -38,7 +39,7 @@ def shown_by_plain_indexes(
 
 
 def inherited_keys(metadata: TableMetadata | None, wanted: Sequence[SkippingIndex]) -> InheritedKeys:
-    """Return the keys of those of the wanted indexes that the table does not have yet."""
+    """Return the keys of the wanted indexes that the table does not have yet."""
     if metadata is None or not metadata.state.keys.indexes:
         return InheritedKeys()
     of_columns = {
@@ -53,9 +54,7 @@ def inherited_keys(metadata: TableMetadata | None, wanted: Sequence[SkippingInde
         if not names or index.specification in metadata.state.indexes:
             continue
         if names[0] in why_locked:
-            found.why_not[index.specification] = (
-                f"it would show what is encrypted, and {why_locked[names[0]]}"
-            )
+            found.why_not[index.specification] = f"it would show encrypted values, and {why_locked[names[0]]}"
         else:
             found.encrypt[index.specification] = names[0]
     return found

@@ -1,6 +1,6 @@
-"""Match the paths of two listings of one table, which are mostly in the same order.
+"""Match the paths of two listings of one table, which mostly have the same order.
 
-Runs in the same order are compared in bulk, and found again behind insertions and deletions; only the rest is
+Runs in the same order are compared in bulk, and found again after insertions and deletions; only the rest is
 hashed.
 """
 
@@ -89,7 +89,7 @@ def _hashed(paths: pa.Array, among: pa.Array) -> npt.NDArray[np.int64]:
     at = _index_in(among, few)
     places = np.full(len(few) + 1, -1, np.int64)
     places[at[at >= 0]] = np.flatnonzero(at >= 0)
-    # The last place is that of null.
+    # The last place stands for null.
     return places[_index_in(paths, few)]
 
 

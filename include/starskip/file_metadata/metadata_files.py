@@ -30,11 +30,11 @@ FILES_SCHEMA = pa.schema(
 )
 """Columns of the files themselves.
 
-Not ``trusted``: a file so young when it was listed that a later change may not show
+A file is not ``trusted`` if it was so young when listed that a later change may not show
 (files.file_identity.is_racy).
 """
 ROW_GROUPS = "row_groups"
-"""A further column that some families write of the files: how many row groups each has."""
+"""A further column that some families write: the number of row groups of each file."""
 REMOVED_SCHEMA = pa.schema([("segment", pa.string()), ("position", pa.int64())])
 _WHOLE = (pa.types.is_integer, pa.types.is_date32, pa.types.is_timestamp)
 DataKeys = Mapping[str, DataKey]
@@ -54,7 +54,7 @@ def write_rows(
 def write_files(staged: StagedWrite, rows: pa.Table, key: DataKey | None = None) -> tuple[DataFile, ...]:
     """Write rows of ``FILES_SCHEMA``, and ROW_GROUPS if it is there, encrypted if there is a key.
 
-    With lz4 and no dictionary they are read twice as fast, at twice the bytes.
+    lz4 without a dictionary makes reading twice as fast, at twice the bytes.
     """
     if not rows.num_rows:
         return ()
@@ -68,7 +68,7 @@ def write_files(staged: StagedWrite, rows: pa.Table, key: DataKey | None = None)
 def read_columns(
     storage: Storage, files: Sequence[DataFile], names: Sequence[str], keys: DataKeys = _NO_KEYS
 ) -> pa.Table:
-    """Read columns of consecutive files; ``keys``: of those that are encrypted.
+    """Read columns of consecutive files; ``keys``: data keys of the encrypted files.
 
     Raises StorageError naming a file that is gone or damaged.
     """
@@ -91,7 +91,7 @@ def joined(table: pa.Table, name: str) -> pa.Array:
 
 
 def _encoded(key: DataKey | None, rows: pa.Table, name: str) -> pa.Buffer:
-    """Encode a file; bounds are read three times as fast as differences than by a dictionary."""
+    """Encode a file; bounds encoded as differences are read three times as fast as with a dictionary."""
     fields, encryption = rows.schema, None if key is None else key.encryption(name)
     if any(pa.types.is_nested(field.type) for field in fields):
         return checked_parquet(rows, name, encryption=encryption)
@@ -106,7 +106,7 @@ def _read(storage: Storage, file: DataFile, names: Sequence[str], key: DataKey |
             found = _opened(opened, file, key).read(columns=[*names]).select([*names])
     except _DAMAGE as error:
         raise _unread(file, error) from error
-    # The header of a page has no checksum: compare the rows that there are with those that were published.
+    # The header of a page has no checksum, so the number of rows is compared with the published one.
     if found.num_rows != file.rows:
         raise _damaged(file)
     return found

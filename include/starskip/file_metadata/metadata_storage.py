@@ -12,14 +12,14 @@ from starskip.storage.storage_for import storage_for
 def metadata_storage(location: str, *, patience_s: float = PATIENCE_S) -> Storage:
     """Return the Storage at a location of ``metadata_location``; nothing is asked of it yet.
 
-    ``patience_s``: how long a server is waited for that does not answer; a query that is being planned gives
-    0, and has an answer or a StorageOutage within two seconds. Raises StorageError for a URL of no known
-    kind, or one that holds a user or password.
+    ``patience_s``: how long to wait for a server that does not answer. With 0, for a query that is being
+    planned, an answer or a StorageOutage comes within two seconds. Raises StorageError for a URL of no known
+    kind, or with a user or password.
     """
     url = opensearch_url(location)
     return storage_for(location) if url is None else OpenSearchStorage(url, patience_s)
 
 
 def files_root(root: str | None) -> str | None:
-    """Return the root of metadata that is kept in files only, none for one in OpenSearch."""
+    """Return ``root`` if metadata below it is kept in files, None if in OpenSearch."""
     return None if root is not None and opensearch_url(root) is not None else root

@@ -1,7 +1,7 @@
-"""The protocol of a metadata store: it keeps the rows of segments, and says which files may match a clause.
+"""The protocol of a metadata store: it keeps the rows of segments, and judges which files may match.
 
-Versions are manifests in the store's Storage: a commit is its put-if-absent (storage.manifest_log), and a
-vacuum deletes by it what no version names, rows of groups among it.
+Versions are manifests in the store's Storage: a commit is a put-if-absent there (storage.manifest_log), and a
+vacuum deletes there all that no version names, rows of groups included.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class MetadataStore(Protocol):
     def with_keys(
         self, data_keys: Mapping[str, DataKey], new_keys: Mapping[str, DataKey] = MappingProxyType({})
     ) -> MetadataStore:
-        """Return the store with data keys: of DataFiles to read, by name, and of groups to write.
+        """Return the store with data keys of DataFiles to read, by name, and of groups to write.
 
-        A store that does not encrypt gets none, and returns itself.
+        A store that does not encrypt gets no keys, and returns itself.
         """
         ...
 
@@ -59,7 +59,7 @@ class MetadataStore(Protocol):
         ...
 
     def read(self, files: Sequence[DataFile], names: Sequence[str]) -> pa.Table:
-        """Read columns of consecutive DataFiles; raise StorageError for one that is gone or damaged."""
+        """Read columns of consecutive DataFiles; raise StorageError where one is gone or damaged."""
         ...
 
     def schema(self, file: DataFile) -> pa.Schema:
@@ -67,5 +67,5 @@ class MetadataStore(Protocol):
         ...
 
     def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
-        """Return for each file of ``metadata`` what ``clause.may_match`` does, or true where it is unsure."""
+        """Return ``clause.may_match`` for each file of ``metadata``, true where the store is unsure."""
         ...

@@ -1,4 +1,4 @@
-"""Make data keys for what is about to be written, and wrap them by the named keys of a table."""
+"""Make data keys for groups to be written, and wrap them by the named keys of a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NewKeys = tuple[Mapping[str, DataKey], Mapping[str, WrappedKey]]
 def new_keys(groups: Iterable[str], table: str, keys: TableKeys, keyring: Keyring) -> NewKeys:
     """Return a random data key for each group of columns that has a named key, and all of them wrapped.
 
-    Raises ConfigError for a named key that is missing or wrong, and StarskipError of its service.
+    Raises ConfigError for a named key that is missing or wrong, and StarskipError where a key service fails.
     """
     of_names: dict[str, list[str]] = {}
     for group in groups:
@@ -40,7 +40,7 @@ def new_keys(groups: Iterable[str], table: str, keys: TableKeys, keyring: Keyrin
 def with_new_keys(plan: RefreshPlan, keyring: Keyring) -> RefreshPlan:
     """Return the plan with data keys in its orders, and wrapped ones for the commit; raises as ``new_keys``.
 
-    Nothing is asked of a key where nothing is to be collected.
+    No key is used where nothing is to be collected.
     """
     if not plan.keys.names:
         return plan
@@ -57,9 +57,9 @@ def with_new_keys(plan: RefreshPlan, keyring: Keyring) -> RefreshPlan:
 
 
 def with_checks(keys: TableKeys, keyring: Keyring) -> TableKeys:
-    """Return the keys with a check of each name that has none.
+    """Return the keys with a check for each name that has no check.
 
-    Raises ConfigError for a named key that is missing, or another one than that of its check.
+    Raises ConfigError for a named key that is missing, or that does not fit its check.
     """
     checks = dict(keys.checks)
     for name in sorted(keys.names - checks.keys()):
@@ -68,7 +68,7 @@ def with_checks(keys: TableKeys, keyring: Keyring) -> TableKeys:
 
 
 def require_checked(names: Iterable[str], keys: TableKeys, keyring: Keyring) -> None:
-    """Raise ConfigError for a named key that is missing, or not the one that the table has of that name."""
+    """Raise ConfigError for a named key that is missing, or is not the table's key of that name."""
     for name in names:
         found = require_key(name, keyring)
         if name not in keys.checks:

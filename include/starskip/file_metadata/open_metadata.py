@@ -27,12 +27,12 @@ def open_metadata(location: str) -> TableMetadata | None:
 
 
 def metadata_chain(storage: Storage, artefact: str = ARTEFACT) -> ManifestLog:
-    """Return the manifest log of a store of one table's metadata; ``artefact``: of which family."""
+    """Return the manifest log of one table's metadata; ``artefact``: the family's."""
     return ArtefactStore(storage).chain(artefact, CURRENT)
 
 
 ParseIndex = Callable[[str], SkippingIndex]
-"""Returns the index of a specification; raises ConfigError."""
+"""Parses the specification of an index; raises ConfigError."""
 
 
 def read_metadata(
@@ -84,7 +84,7 @@ def understood_indexes(
 ) -> tuple[tuple[SkippingIndex, ...], dict[str, str]]:
     """Parse specifications; return the indexes, and why others cannot be made in this process.
 
-    The module of a user's index type may not be loaded, or have a fault.
+    The module of a user's index type may be missing or faulty.
     """
     found, why_not = [], {}
     for specification in specifications:

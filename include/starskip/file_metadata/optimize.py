@@ -1,7 +1,7 @@
 """Compact the metadata of a table into one segment without dead rows, sorted by path.
 
 Segments with different indexes are compacted apart: an index covers all files of a segment or none, and the
-next refresh adds to a segment what it lacks.
+next refresh adds the missing indexes to a segment.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from starskip.storage.storage import Storage
 Written = tuple[DataFile, ...] | None
 """The files of an index; None leaves it out."""
 WriteGroups = Callable[[StagedWrite, TableMetadata, Sequence[str], pa.Array], Mapping[str, Written]]
-"""Writes the rows of indexes for all live files, in the order that is given last."""
+"""Writes the rows of indexes for all live files; the last argument is the order of the files."""
 _ATTEMPTS = 5
 log = logging.getLogger("starskip.skipping")
 
@@ -51,14 +51,14 @@ def optimize_metadata(
     write_groups: WriteGroups | None = None,
     keyring: Keyring | None = None,
 ) -> int | None:
-    """Publish one segment in place of all with the same indexes; return the version, None without a change.
+    """Merge all segments with the same indexes to one; return the version, None without a change.
 
     One group of columns is in memory at a time. Rows that another writer removes meanwhile stay removed, and
-    segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes, if they are
-    not one for each file. Segments of which a part is locked for want of a key (``keyring``) stay
-    as they are, with a warning. Raises SourceError if there is no metadata.
+    segments that are added meanwhile stay. ``write_groups`` writes the rows of indexes that do not have one
+    row for each file. A segment with a part that is locked because its key is not in ``keyring`` stays as it
+    is, with a warning. Raises SourceError if there is no metadata.
     """
-    # One for each segment that is tried: a name that was committed is not taken for another segment.
+    # A new name for each attempt: a committed name is never used for another segment.
     names_of_segments = (f"{commit.name}-{number}" if number else commit.name for number in count())
     for attempt in range(_ATTEMPTS):
         try:
@@ -79,7 +79,7 @@ def optimize_metadata(
 
 
 def _unlocked(metadata: TableMetadata) -> Mapping[str, Segment]:
-    """Return the segments that can be read and written as a whole."""
+    """Return the segments without a locked part."""
     readable, locked = metadata.unlocked.data_keys, {each.name for each in metadata.unlocked.locked}
     if not locked:
         return metadata.segments
@@ -99,7 +99,7 @@ def _unlocked(metadata: TableMetadata) -> Mapping[str, Segment]:
 
 
 def _with_same_indexes(metadata: TableMetadata, segments: Mapping[str, Segment]) -> Sequence[Sequence[str]]:
-    """Return the names of segments that can be one; those without a live row are with the first."""
+    """Return the names of segments that can be merged; segments without a live row are with the first."""
     alike: dict[frozenset[str], list[str]] = {}
     empty: list[str] = []
     for name, segment in segments.items():
@@ -155,7 +155,7 @@ def _optimize(
             raise PlanOvertaken("the metadata was changed meanwhile; run this again")
         others = {name: segment for name, segment in newest.current.items() if name not in before}
         now = live_rows(metadata.store, newest.current) if others else {}
-        # The segments that go may list dead rows of those that stay.
+        # The removed segments may list dead rows of segments that stay.
         dead = {name: _dead(now[name], segment) for name, segment in others.items()}
         dead[commit.name] = places.dead_since(now)
         dead = {name: rows for name, rows in dead.items() if len(rows)}

@@ -1,4 +1,4 @@
-"""The metadata store of files: one Parquet file or more a group, clauses evaluated here on whole columns."""
+"""The metadata store of files: Parquet files for each group; clauses are evaluated on whole columns."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ from starskip.storage.store_clock import store_clock
 ATTEMPTS = 5
 _TICK_MS = 20
 _MOST_DAMAGED = 20
-"""Passes without damaged files, of which an engine may find one at a time."""
+"""Passes that leave out damaged files: an engine may find one damaged file at a time."""
 _DAMAGED_TOLD = 10
 log = logging.getLogger("starskip.skipping")
 
@@ -62,7 +62,7 @@ class TableReader(Protocol):
     def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
         """Collect from files of the last listing.
 
-        Raises PlanOvertaken if some are gone, and DamagedFiles for those that cannot be read, as many as are
+        Raises PlanOvertaken if some are gone, and DamagedFiles for files that cannot be read, as far as
         known.
         """
         ...
@@ -84,7 +84,7 @@ class Clock:
 class Refreshed:
     """Result of a create or refresh: ``location`` of the metadata, ``version`` after it, and counts of files.
 
-    ``changed_meanwhile``: files that changed while they were read, of which nothing is known yet.
+    ``changed_meanwhile``: files that changed while they were read; no metadata of them is kept yet.
     ``damaged_files``: paths of files that cannot be read; the next refresh tries them again.
     """
 
@@ -120,11 +120,11 @@ def refresh_metadata(
 
     ``failed``: by specification, why active indexes are to be left out; indexes of unavailable types are left
     out, too. If files were written within the last two seconds, the listing is repeated once after that time:
-    later versions of them could not be distinguished. ``unnamed``: further groups of columns to be collected
-    of each file, which are no indexes of their own. ``encryption``: the keys; what is locked without them is
-    left as it is, with a warning. A damaged file is left out with a warning, unless all
-    files are damaged. Files of the metadata itself that are gone, damaged or another's are collected anew,
-    with a warning. Raises StarskipError; the former metadata stays then.
+    later versions of them could not be distinguished. ``unnamed``: further groups of columns to collect for
+    each file, which are no indexes of their own. ``encryption``: the keys; groups whose key is missing are
+    left as they are, with a warning. A damaged file is left out with a warning, unless all files are damaged.
+    Groups whose metadata files are gone, damaged or replaced are collected anew, with a warning. Raises
+    StarskipError; the former metadata stays then.
     """
     for attempt in range(ATTEMPTS):
         try:
@@ -240,7 +240,7 @@ def _attempt(
         len(listing.paths),
         int(np.count_nonzero(chosen)),
         plan.unchanged_files,
-        # The plan counts the files that it left out as gone; one in full counts none.
+        # The plan counts the files that it left out as gone; a plan in full counts none.
         plan.gone_files and max(plan.gone_files - _known_files(damaged, metadata), 0),
         len(changed),
         plan.in_full,

@@ -33,9 +33,9 @@ class Patch:
 class RefreshPlan:
     """The changes of a create or refresh to the metadata that it has read.
 
-    ``known``: the segments that were read, which are dropped if ``in_full``. ``removed``: their rows that are
-    dead, and ``dead`` the same files by path, size_bytes and modified_ms. ``fresh``: the files of the new
-    segment. ``creates``: specifications that become active. ``keys`` are those of the table afterwards.
+    ``known``: the segments that were read, which are dropped if ``in_full``. ``removed``: dead rows of these
+    segments; ``dead``: the same files by path, size_bytes and modified_ms. ``fresh``: the files of the new
+    segment. ``creates``: specifications that become active. ``keys``: the table's keys afterwards.
     """
 
     source: TableSource
@@ -51,7 +51,7 @@ class RefreshPlan:
     keys: TableKeys = field(default_factory=TableKeys)
     keys_before: TableKeys = field(default_factory=TableKeys)
     wrapped_keys: tuple[Mapping[str, WrappedKey], ...] = ()
-    """The keys of the orders' groups, as ``orders`` has them."""
+    """The keys of the groups of each order, in the order of ``orders``."""
 
     @property
     def is_nothing(self) -> bool:
@@ -78,11 +78,11 @@ def plan_refresh(
 ) -> RefreshPlan:
     """Compare a listing with the metadata, by whole columns.
 
-    ``indexes``: those to be active, new ones included. Files are collected that are new, changed, or were too
-    young when they were listed to be distinguished from a later version. Metadata of another source is
-    dropped. ``keys``: of the table from now on, by default as they are; with another key for file names all
+    ``indexes``: the indexes to be active, new ones included. A file is collected if it is new or changed, or
+    was too young when listed to be distinguished from a later version. Metadata of another source is dropped.
+    ``keys``: the table's keys from now on, by default unchanged; with another key for file names everything
     is collected anew. Where indexes are locked, ``in_full`` collects the others anew. ``is_listing_lost``:
-    what the metadata knows of files cannot be read, so that none of it can be kept.
+    the stored list of files cannot be read, so that no metadata can be kept.
     """
     before = metadata.state.keys if metadata else TableKeys()
     keys = before if keys is None else keys
@@ -165,7 +165,7 @@ def _identities(metadata: TableMetadata | None, positions: Positions) -> pa.Tabl
 def _patches(
     metadata: TableMetadata, indexes: Sequence[SkippingIndex], stays: Mask, keys: TableKeys | None
 ) -> tuple[Patch, ...]:
-    """Return the columns that segments lack: with fewer indexes, or other keys; all without ``keys``."""
+    """Return the columns that segments lack, by index or by key; all columns without ``keys``."""
     lacking: dict[tuple[SkippingIndex, ...], list[str]] = {}
     for name, segment in metadata.segments.items():
         missing = tuple(each for each in indexes if _is_missing(each.specification, segment, keys))

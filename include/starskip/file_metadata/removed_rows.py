@@ -1,4 +1,4 @@
-"""The dead rows of segments: of files that are gone, or were collected again."""
+"""The dead rows of segments: rows of files that are gone, or were collected again."""
 
 from __future__ import annotations
 

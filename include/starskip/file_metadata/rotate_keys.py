@@ -27,7 +27,7 @@ class NamedKey:
 
 
 def named_key(name: str, source: KeySource) -> NamedKey:
-    """Return the key of a file, or of a key service; raise ConfigError for a file that holds none."""
+    """Return the key of a file, or of a key service; raise ConfigError for a file without a key."""
     return NamedKey(name, Keyring.from_environment(os.environ, {name: source}).key(name))
 
 
@@ -35,7 +35,7 @@ def rotate_keys(storage: Storage, former: NamedKey, following: NamedKey, commit:
     """Publish the metadata with all data keys of ``former`` wrapped by ``following``; names may be the same.
 
     Former versions stay readable by the former key until a vacuum. Raises SourceError without metadata, and
-    ConfigError if the metadata has no key of that name, or if a key is not the one of its name.
+    ConfigError if the metadata has no key of that name, or if a key is not the table's key of that name.
     """
 
     def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:

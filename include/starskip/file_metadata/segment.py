@@ -14,8 +14,9 @@ from starskip.storage.manifest import DataFile, Part
 class Segment:
     """``rows``: one for each file, the same in ``files`` and in each of ``groups`` (by specification).
 
-    Rows are never rewritten: ``removed``, of this segment or a later one, lists dead rows. ``generation`` is
-    that of the TableSource that was read. ``keys``: of the groups that are encrypted, FILES among them.
+    Rows are never rewritten: ``removed``, of this segment or a later one, lists dead rows. ``generation``:
+    the generation of the TableSource that was read. ``keys``: data keys of the encrypted groups, FILES among
+    them.
     """
 
     rows: int

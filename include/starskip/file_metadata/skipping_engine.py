@@ -35,8 +35,8 @@ class ColumnMeans:
 class MatchingRows:
     """Numbers of rows in some files that satisfy predicates.
 
-    ``paths`` as in TableMetadata; ``rows`` of each file; ``matching`` (predicates x files). ``faults``: by
-    position, why a predicate cannot be evaluated; its row of ``matching`` is 0.
+    ``paths`` as in TableMetadata; ``rows``: rows of each file; ``matching``: predicates x files. ``faults``:
+    by position, why a predicate cannot be evaluated; its row of ``matching`` is 0.
     """
 
     paths: pa.Array
@@ -107,7 +107,7 @@ class SkippingEngine(Protocol):
     def matching_rows(
         self, table: LakeTable, predicates: Sequence[Expression], paths: pa.Array | None
     ) -> MatchingRows:
-        """Count matching rows in one pass, in all files or in those of ``paths`` (as in TableMetadata)."""
+        """Count matching rows in one pass, in all files or in ``paths`` (as in TableMetadata)."""
         ...
 
     def sample_values(self, table: LakeTable, columns: Sequence[str], rows: int) -> Mapping[str, pa.Array]:
@@ -119,12 +119,12 @@ class SkippingEngine(Protocol):
     ) -> AbstractContextManager[Callable[[Expression], Replay]]:
         """Return the context of a function that runs the query of a predicate both ways.
 
-        That is without skipping, and with the metadata below ``root``. ``settings``: by which it is decided
-        what indexes are read; those of the engine for None. The table is opened once for all queries, and
-        anew where files are gone.
+        The two ways are without skipping, and with the metadata below ``root``. ``settings`` decide which
+        indexes are read; None stands for the engine's own. The table is opened once for all queries, and
+        again where files are gone.
 
-        The function raises UnsupportedQuery for a predicate that cannot be run, because a function is
-        unknown, say, and TransientError if the table changes meanwhile.
+        The function raises UnsupportedQuery for a predicate that cannot be run, for example because a
+        function is unknown, and TransientError if the table changes meanwhile.
         """
         ...
 

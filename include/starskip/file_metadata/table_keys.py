@@ -18,9 +18,10 @@ class WrappedKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TableKeys:
-    """``indexes``: names of keys by specification; ``listing``: of the key of file names, if it has one.
+    """``indexes``: key names by specification; ``listing``: the key name for file names, if any.
 
-    ``checks``: for each name a wrapped data key of no file, by which a wrong key is found out.
+    ``checks``: for each name a wrapped data key that encrypts no file; it shows whether a key is the right
+    one.
     """
 
     indexes: Mapping[str, str] = field(default_factory=dict)

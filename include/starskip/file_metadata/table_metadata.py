@@ -56,8 +56,8 @@ class TableMetadata:
     ) -> None:
         """Take the state of a manifest; ``indexes`` are the active ones of available types.
 
-        ``not_understood``: by specification, why the other active ones are unavailable. ``unlocked``: the
-        data keys, without those of ``locked_indexes``, which are active, too.
+        ``not_understood``: by specification, why the other active indexes are unavailable. ``unlocked``: the
+        data keys, except for ``locked_indexes``, which are active, too.
         """
         self.version = version
         self.state = state
@@ -80,7 +80,7 @@ class TableMetadata:
         return store.with_keys(self.unlocked.data_keys) if self.unlocked.data_keys else store
 
     def may_match(self, clause: Clause) -> Mask:
-        """Return for each file whether it may hold a row that satisfies what ``clause`` represents."""
+        """Return for each file whether it may hold a row that satisfies the expression of ``clause``."""
         return self.store.may_match(self, clause)
 
     @cached_property
@@ -90,7 +90,7 @@ class TableMetadata:
 
     @property
     def why_outdated(self) -> str | None:
-        """The reason why metadata of files is not believed, of whatever file; None for metadata that is."""
+        """The reason why no file's metadata is used; None if it is used."""
         if self.segments or not self.state.segments:
             return None
         return (
@@ -121,7 +121,7 @@ class TableMetadata:
         }
 
     def of_segments(self, names: Collection[str]) -> TableMetadata:
-        """Return the metadata of some segments' files alone."""
+        """Return the metadata of some segments only."""
         chosen = TableMetadata(
             self.storage,
             self.version,
@@ -163,7 +163,7 @@ class TableMetadata:
 
     @cached_property
     def row_groups(self) -> pa.Array:
-        """The files' numbers of row groups, null where it was not written."""
+        """The files' numbers of row groups, null where not written."""
 
         def read(name: str) -> pa.Array | None:
             files = self.segments[name].files

@@ -9,17 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 _COLLECTED_AS = 2
-"""Counts the ways in which values are collected. What was collected in an older way may be wrong: no query
-believes it, and the next refresh collects it anew."""
+"""Version of the way in which values are collected.
+
+Metadata of an older version may be wrong: no query uses it, and the next refresh collects it anew.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class TableSource:
     """The path, format and reading of a table.
 
-    ``path`` as Hadoop writes it. ``read_signature``: every setting, option and schema on which the values
-    that are read from the same bytes depend. ``options`` are those of the reader, with which a refresh reads
-    the table again.
+    ``path`` as Hadoop writes it. ``read_signature``: every setting, option and schema that changes the values
+    read from the same bytes. ``options``: the reader's options, with which a refresh reads the table again.
     """
 
     path: str

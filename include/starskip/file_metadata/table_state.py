@@ -14,7 +14,7 @@ from starskip.storage.manifest import Part
 
 ARTEFACT = "skipping"
 CURRENT = "current"
-"""Stands for the night in the key of the manifest log: metadata is of the present table."""
+"""Stands for the night in the key of the manifest log: metadata describes the present table."""
 FORMAT_VERSION = 1
 ENCRYPTED_FORMAT_VERSION = 2
 """Version of metadata with an encrypted part, which programs of the former version cannot read."""

@@ -1,4 +1,4 @@
-"""Unwrap the data keys of a table's metadata, and tell which parts stay locked because of which key."""
+"""Unwrap the data keys of a table's metadata, and report the parts that stay locked for each missing key."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from starskip.storage.manifest import DataFile
 
 @dataclass(frozen=True, slots=True)
 class LockedKey:
-    """A key that this process lacks, or has another one of; ``why`` is a sentence without an end.
+    """A key that this process lacks, or has wrong; ``why`` is a sentence without its full stop.
 
-    ``indexes``: the active ones that are locked by it; ``listing``: whether the names of files are.
+    ``indexes``: the active indexes that it locks; ``listing``: whether it locks the names of files.
     """
 
     name: str
@@ -30,11 +30,11 @@ class LockedKey:
 
     @property
     def matters(self) -> bool:
-        """True where something that is active is locked."""
+        """True if it locks something active."""
         return self.listing or bool(self.indexes)
 
     def means(self, consequence: str) -> str:
-        """Return the sentence with what is locked and its ``consequence``, such as "not used"."""
+        """Return the sentence with the locked parts and their ``consequence``, such as "not used"."""
         locked = ", ".join(self.indexes) or "deleted indexes"
         if self.listing:
             locked = "all indexes, since the names of files are encrypted by it"
@@ -43,7 +43,7 @@ class LockedKey:
 
 @dataclass(frozen=True, slots=True)
 class Unlocked:
-    """``data_keys``: of encrypted files, by their names; files of locked keys are missing."""
+    """``data_keys`` of encrypted files, by their names; files of locked keys are missing."""
 
     data_keys: Mapping[str, DataKey]
     locked: tuple[LockedKey, ...]

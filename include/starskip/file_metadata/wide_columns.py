@@ -1,4 +1,4 @@
-"""Join columns of any size: texts of more than two gigabytes get 64-bit offsets, which others do not need."""
+"""Join columns of any size: texts of more than two gigabytes get 64-bit offsets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST_BYTES = (1 << 31) - 1
 
 
 def concatenated(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Return arrays of one type, or of that with 64-bit offsets, as one array."""
+    """Return arrays of one type, with 32-bit or 64-bit offsets, as one array."""
     if len(arrays) == 1:
         return arrays[0]
     kinds = {each.type for each in arrays}
@@ -34,7 +34,7 @@ def wide(kind: pa.DataType) -> pa.DataType:
 
 
 def narrow(array: pa.Array, kind: pa.DataType) -> pa.ChunkedArray:
-    """Return an array as pieces of ``kind``, which it had before ``wide``."""
+    """Return an array as chunks of ``kind``, its type before ``wide``."""
     if array.type == kind:
         return pa.chunked_array([array])
     pieces, waiting = [], [array]

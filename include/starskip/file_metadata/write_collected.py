@@ -28,7 +28,7 @@ def write_collected(
     """Write groups of columns and yield the messages of the files; see CollectOrder.
 
     ``found``: consecutive rows, with the position of the first; up to BYTES_PER_FILE are held in memory.
-    ``keys``: of the groups that are encrypted.
+    ``keys``: data keys of the encrypted groups.
     """
     ends = list(accumulate(row_counts))
     store = store_of(staged.storage)

@@ -18,18 +18,18 @@ _FIELD_ID = b"PARQUET:field_id"
 
 
 def stored_names(schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str) -> Mapping[str, str | None]:
-    """Return the name that each column of a table has in a Parquet file, None for one that it lacks.
+    """Return the name that each column of a table has in a Parquet file, None for a column that it lacks.
 
-    ``schema``: the file's, as Arrow reads it; ``columns``: those of the snapshot. Raises SourceError naming
-    the file and a column that is missing and has a default, or that nobody can tell.
+    ``schema``: the file's, as Arrow reads it; ``columns``: the snapshot's. Raises SourceError naming the file
+    and a column that is missing and has a default, or that cannot be identified.
     """
     whole = [each for each in columns if len(each.path) == 1]
     found = _names(schema, whole, path)
     for column in whole:
         if found[column.path[0]] is None and column.has_default:
             raise SourceError(
-                f"{path}: has no column {printable(column.name)}, whose default stands for it, which Spark "
-                "alone fills in: rewrite the file, or ask Spark",
+                f"{path}: lacks column {printable(column.name)}, whose default only Spark fills in: rewrite "
+                "the file, or query it in Spark",
                 source=path,
             )
     return found
@@ -38,8 +38,8 @@ def stored_names(schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str
 def names_without_ids(schema: pa.Schema, columns: Sequence[SnapshotColumn]) -> dict[str, Any] | None:
     """Return the names that columns have in a Parquet file without field ids, None for one with ids.
 
-    By a column's name in the table: the one in the file, None where it lacks the column, and the same for the
-    fields of a struct. None, too, where nobody can tell the columns.
+    Maps a column's name in the table to its name in the file, or to None where the file lacks the column;
+    likewise for the fields of a struct. None, too, where the columns cannot be identified.
     """
     try:
         return None if any(_field_id(each) is not None for each in schema) else _tree(schema, columns)
@@ -66,10 +66,10 @@ def _inner_names(kind: pa.DataType | None, column: SnapshotColumn) -> dict[str, 
 def with_names_of_today(
     found: pa.Table, schema: pa.Schema, columns: Sequence[SnapshotColumn], path: str
 ) -> pa.Table:
-    """Return columns of a file, and fields of their structs, with the names that they have in the table.
+    """Return columns of a file, and fields of their structs, with their names in the table.
 
-    ``schema``: the file's, with its ids. Fields that the table has no more are left out. Raises SourceError
-    for a column with structs in lists or maps that have other names.
+    ``schema``: the file's, with its ids. Fields that the table dropped are left out. Raises SourceError for a
+    column with structs in lists or maps that have other names.
     """
     whole = [each for each in columns if len(each.path) == 1]
     there = _names(schema, whole, path)
@@ -109,7 +109,7 @@ def _names(fields: Iterable[pa.Field], columns: Sequence[SnapshotColumn], path: 
         else:
             raise SourceError(
                 f"{path}: has no field ids, and the table has no name mapping for it "
-                "(schema.name-mapping.default): nobody can tell its columns",
+                "(schema.name-mapping.default): its columns cannot be identified",
                 source=path,
             )
     return found
@@ -137,8 +137,8 @@ def _renamed(array: pa.Array, field: pa.Field, column: SnapshotColumn, path: str
     if not pa.types.is_struct(array.type):
         if _differs(field, column, path):
             raise SourceError(
-                f"{path}: has other names for fields within column {printable(column.name)}, which Spark "
-                "alone tells: leave the column out, rewrite the file, or ask Spark",
+                f"{path}: has other names for fields within column {printable(column.name)}, which only "
+                "Spark resolves: leave the column out, rewrite the file, or query it in Spark",
                 source=path,
             )
         return array
@@ -152,7 +152,7 @@ def _renamed(array: pa.Array, field: pa.Field, column: SnapshotColumn, path: str
             arrays.append(part)
             fields.append(pa.field(child.path[-1], part.type))
     if not arrays:
-        # Nothing of it is left but which are null.
+        # Only which structs are null is left.
         arrays, fields = [pa.nulls(len(array))], [pa.field("", pa.null())]
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=array.is_null())
 

@@ -25,10 +25,10 @@ _Partition = Mapping[str, str | None]
 def folder_table(path: str, listing: FolderListing | None, file_format: str | None) -> TableSnapshot:
     """Return the table of the files below a folder, whose ``listing`` is given; None for a single file.
 
-    With a ``file_format`` all files are of it, as for Spark; else those count whose names end as CSV or
-    Parquet files do. Files and folders whose names begin with ``.`` are left out, and those with ``_`` but
-    for folders of a partition, ``_a=1``. Raises SourceError naming what cannot be listed or is of two
-    formats, and NotPlainFiles for a table format below the path.
+    With a ``file_format`` all files have it, as in Spark; else files count whose names end as CSV or Parquet
+    files do. Names that begin with ``.`` are left out, and names that begin with ``_``, except folders of a
+    partition, ``_a=1``. Raises SourceError naming a path that cannot be listed or holds two formats, and
+    NotPlainFiles for a table format below the path.
     """
     if listing is None:
         name = file_format or SUFFIXES.get(_suffix(path))
@@ -54,7 +54,7 @@ def folder_table(path: str, listing: FolderListing | None, file_format: str | No
 
 
 def listed_folder(path: str) -> FolderListing | None:
-    """Return what lies directly in the folder at ``path``, None for a single file.
+    """Return the direct children of the folder at ``path``, None for a single file.
 
     Raises MissingSource for a path that names nothing.
     """
@@ -126,7 +126,7 @@ def _is_shown(name: str) -> bool:
 
 
 def _suffix(path: str) -> str:
-    # Each file of a listing is asked, and a Path takes longer to make than its place to be looked up.
+    # Runs for each file of a listing: making a Path takes longer than the look-up.
     stem, dot, suffix = path.rpartition("/")[2].rpartition(".")
     return f".{suffix.lower()}" if stem and dot and suffix else ""
 

@@ -1,7 +1,7 @@
 """A table of the lake: where its files lie, how Spark reads them, and the types that its columns are read as.
 
-A log's queries are written for the types of the Pinot table. Where the lake has others, dates for what Pinot
-keeps as text, say, the configuration of the night names the type to read a column as.
+A log's queries are written for the types of the Pinot table. Where the lake has another type, such as dates
+for a column that Pinot keeps as text, the night's configuration names the type to read the column as.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ class LakeTable:
     """``path``: a file or a folder of files, or its URL; ``casts``: column to the Arrow type to read.
 
     ``path`` may also name an Iceberg table by a metadata file or ``iceberg://CATALOG/NAMESPACE/TABLE``.
-    ``file_format`` and ``options`` are those of ``spark.read``; "parquet" stands for what is found, which may
-    be a Delta or Iceberg table. ``logged_as``: further locations that event
-    logs know the table by.
+    ``file_format`` and ``options`` are for ``spark.read``; with "parquet" the format is detected, and may be
+    Delta or Iceberg. ``logged_as``: further locations by which event logs know the table.
     """
 
     path: str
@@ -28,10 +27,10 @@ class LakeTable:
 
     @property
     def table_format(self) -> str | None:
-        """The table format that is demanded, None for what is found at the path."""
+        """The table format that is demanded, None to detect it at the path."""
         return self.file_format if self.file_format in ("delta", "iceberg") else None
 
     @property
     def listed_format(self) -> str | None:
-        """The format that is demanded of a listing; None for the one that is found at the path."""
+        """The format that is demanded of a listing, None to detect it at the path."""
         return None if self.file_format == "parquet" else self.file_format

@@ -1,4 +1,4 @@
-"""A file of the table opened for reading, as long as it is the file that was listed; counts what is read."""
+"""A file of the table opened for reading, if it still is the listed file; counts the bytes that are read."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _NS_PER_MS = 1_000_000
 
 
 class ReplacedFile(FileNotFoundError):
-    """Another file has the path of the one that was listed."""
+    """Another file has the path of the listed file."""
 
 
 class ListedFile(io.RawIOBase):
     """An open file with the size and the time of change that were listed.
 
-    Positions of rows are of one version of a file. An object is read in one version by its ETag; of a file
-    on a disk ``require_same`` looks whether it still is the one.
+    Positions of rows hold for one version of a file. The ETag keeps reads of an object to one version; for a
+    file on a disk ``require_same`` checks that it has not changed.
     """
 
     def __init__(self, path: str, size_bytes: int, modified_ms: int) -> None:
@@ -47,7 +47,7 @@ class ListedFile(io.RawIOBase):
             raise ReplacedFile("it was written again since it was listed: ask again")
 
     def tell_bytes(self) -> None:
-        """Count what was read since the last call for who asks in this thread; Arrow reads in others, too."""
+        """Count the bytes since the last call for this thread's query; Arrow reads in other threads, too."""
         count, self._untold = self._untold, 0
         add_bytes_read(count)
 

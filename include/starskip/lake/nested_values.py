@@ -1,4 +1,4 @@
-"""Changes the values of columns of any depth: those within structs, lists and maps, too."""
+"""Changes the values of columns at any depth: within structs, lists and maps, too."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import pyarrow.compute as pc
 
 Path = tuple[str, ...]
 Change = Callable[[pa.Array, Path], pa.Array]
-"""Returns an array of the same type; a leaf's path has "element" for a list's, "key" and "value" of a map."""
+"""Returns an array of the same type; in a leaf's path a list has "element", a map "key" and "value"."""
 
 
 def with_leaves(column: pa.ChunkedArray, path: Path, change: Change) -> pa.ChunkedArray:
-    """Return a column with all arrays changed that are no structs, lists or maps."""
+    """Return a column with ``change`` applied to all arrays but structs, lists and maps."""
     return pa.chunked_array([_changed(each, path, change) for each in column.chunks], column.type)
 
 
@@ -55,7 +55,7 @@ def map_entries(maps: pa.Array) -> pa.Array:
 
 
 def list_offsets(lists: pa.Array) -> pa.Array:
-    """Return where each list begins in what ``flatten`` gives, null for a null list."""
+    """Return where each list begins in the flattened array, null for a null list."""
     lengths = np.asarray(pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False))
     ends = np.concatenate([[0], np.cumsum(lengths)])
     is_null = np.append(lists.is_null().to_numpy(zero_copy_only=False), False)

@@ -21,10 +21,10 @@ def open_lake_table(
     """List the files of a table's newest version, or of ``version``, an id of a snapshot for Iceberg.
 
     ``path``: a folder, a file, a metadata file of Iceberg, or ``iceberg://CATALOG/NAMESPACE/TABLE``.
-    ``file_format``: one of ``FORMATS``, in place of what is found at the path. ``look_above``: whether to see
-    if the path lies in a table of a format, which an object store is slow to tell. Raises SourceError naming
-    what is missing or cannot be listed, and NotPlainFiles for a table format that is not read, is asked for
-    as plain files, or is that of a folder above or below the path.
+    ``file_format``: one of ``FORMATS``, instead of the format that is detected. ``look_above``: whether to
+    check that the path lies within no Delta or Iceberg table, which is slow in an object store. Raises
+    SourceError naming a path that is missing or cannot be listed. Raises NotPlainFiles for a table format
+    that is not read, that is asked for as plain files, or that a folder above or below the path has.
     """
     if is_iceberg_name(path):
         return _of_metadata(path, file_format, version)
@@ -51,9 +51,9 @@ def open_lake_table(
 
 
 def format_at(path: str, file_format: str | None = None) -> str:
-    """Return what a table is kept as, "delta", "iceberg" or the format of its files, without listing these.
+    """Return a table's format, "delta", "iceberg" or the format of its files, without listing the files.
 
-    ``file_format``: that of ``open_lake_table``; without it plain files are taken for Parquet. Raises
+    ``file_format``: as in ``open_lake_table``; without it plain files are taken for Parquet. Raises
     SourceError for a path that cannot be listed.
     """
     if file_format is not None:
@@ -83,7 +83,7 @@ def _of_metadata(path: str, file_format: str | None, version: int | None) -> Tab
 
 
 def _iceberg_table(path: str, version: int | None) -> TableSnapshot:
-    # Its library is slow to import, and most tables are others.
+    # pyiceberg is slow to import, and most tables do not need it.
     from starskip.lake.iceberg.iceberg_table import iceberg_table  # noqa: PLC0415
 
     return iceberg_table(path, version)

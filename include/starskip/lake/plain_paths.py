@@ -20,6 +20,6 @@ def plain_path(location: str) -> str:
 
 
 def plain_paths(locations: pa.Array) -> pa.Array:
-    """Return locations as ``plain_path`` writes each, as whole columns: there may be a million."""
+    """Return locations in the spelling of ``plain_path``, a whole column at once: there may be a million."""
     local = pc.replace_substring_regex(locations, _LOCAL, "/")
     return pc.replace_substring_regex(local, _S3, "s3://")

@@ -1,4 +1,4 @@
-"""Columns of a snapshot and what its files are split by: how a table format names them in files."""
+"""Columns of a snapshot and the partition fields of its files: how a table format names them in files."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from starskip.predicates.column_name import column_name
 class SnapshotColumn:
     """A column, or a field of structs, by its ``path`` of names in the table.
 
-    ``field_id``: the id that it has in files, None where names alone count. ``stored``: its path of names in
-    files, empty where ids count, as for Iceberg. ``names``: those that it may have in a file without ids
-    (Iceberg's name mapping). ``has_default``: files without it do not have nulls in it. ``children``: the
-    fields of a struct, the element of a list, key and value of a map. ``char_length``: n of CHAR(n), to which
-    Spark pads a value that it reads. ``unlike_spark``: why Spark alone can tell what it reads, else empty.
+    ``field_id``: its id in files, None where only names count. ``stored``: its path of names in files, empty
+    where ids count, as for Iceberg. ``names``: its possible names in a file without ids (Iceberg's name
+    mapping). ``has_default``: files without the column have its default, not nulls. ``children``: the fields
+    of a struct, the element of a list, key and value of a map. ``char_length``: n of CHAR(n), to which Spark
+    pads a value that it reads. ``unlike_spark``: why only Spark can read its values, else empty.
     """
 
     path: tuple[str, ...]
@@ -38,22 +38,22 @@ class SnapshotColumn:
 
     @property
     def identity(self) -> str:
-        """The text that tells the column whatever it is called: its name in files, or its id."""
+        """The text that identifies the column whatever its current name: its name in files, or its id."""
         return column_name(self.stored) if self.stored else f"#{self.field_id}"
 
     @property
     def reading(self) -> str:
-        """The text that tells the column, and how the values of it and of its fields are padded."""
+        """The text that identifies the column, and how its values and its fields' values are padded."""
         return " ".join([self.identity, *map(str, char_lengths([self]).values())])
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionField:
-    """A field that files are split by; ``name`` is that of the column in ``TableSnapshot.partitions``.
+    """A partition field; ``name`` is its column in ``TableSnapshot.partitions``.
 
-    ``source``: the column's path, None of one that was dropped. ``transform``: as Iceberg writes it,
+    ``source``: the source column's path, None if that was dropped. ``transform``: as Iceberg writes it,
     "identity", "bucket[16]", "truncate[4]", "year", "month", "day", "hour"; Delta has "identity" alone.
-    ``spec_ids``: the specs, of Iceberg, that have it; a file of another one has null.
+    ``spec_ids``: Iceberg's specs that have the field; a file of another spec has null.
     """
 
     name: str
@@ -64,7 +64,7 @@ class PartitionField:
 
 
 def with_fields_of_structs(columns: Iterable[SnapshotColumn]) -> Iterator[SnapshotColumn]:
-    """Yield columns, each before the fields of structs that it has, at any depth."""
+    """Yield columns, each followed by the fields of its structs, at any depth."""
     for column in columns:
         yield column
         if pa.types.is_struct(column.kind):

@@ -30,7 +30,7 @@ _NAMES = {
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """Return the name of Spark's type; the Arrow type's own of what Spark has no such type for."""
+    """Return the name of Spark's type; Arrow's own name where Spark has no such type."""
     if pa.types.is_decimal(kind):
         return f"decimal({kind.precision},{kind.scale})"
     if pa.types.is_struct(kind):

@@ -1,4 +1,4 @@
-"""The folder of a table, beside whose files metadata of Starskip lies."""
+"""The folder of a table; Starskip's metadata lies beside its files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starskip.lake.table_name import is_iceberg_name
 def table_folder(path: str) -> str:
     """Return the folder that a table says it lies in: an Iceberg table by its metadata, others by the path.
 
-    A copy of an Iceberg table's metadata so means the table that it was copied of, as for Spark. Raises
-    SourceError for a catalog or metadata that cannot be read.
+    So a copy of an Iceberg table's metadata names the original table, as in Spark. Raises SourceError for a
+    catalog or metadata that cannot be read.
     """
     if not is_iceberg_name(path) and not _is_iceberg(path):
         return path
@@ -26,4 +26,4 @@ def _is_iceberg(path: str) -> bool:
     except SourceOutage:
         raise
     except SourceError:
-        return False  # whoever reads the table tells why
+        return False  # the error comes when the table is read

@@ -1,6 +1,7 @@
 """The table format of a folder, by the log or metadata that lies in it.
 
-Such a folder holds files that count no longer: deleted and replaced rows stay in them until a vacuum.
+The folder of a table format holds files that count no longer: deleted and replaced rows stay in them until a
+vacuum.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _ICEBERG_FOLDER, _ICEBERG_FILE = "metadata", ".metadata.json"
 
 @dataclass(frozen=True, slots=True)
 class TableFormat:
-    """A format by its name and as Spark calls it; ``sign``: the file or folder that shows it."""
+    """A format by its name and by Spark's name; ``sign``: the file or folder that shows it."""
 
     name: str
     spark_name: str
@@ -35,8 +36,8 @@ def format_of(
 ) -> TableFormat | None:
     """Return the format that ``folder`` is kept in, None for plain files.
 
-    ``exists`` tells whether a folder is there, ``names`` the names of the files in a folder. A folder may be
-    a table of two formats (Delta's UniForm): ``wanted`` says by Spark's name which one is meant.
+    ``exists`` returns whether a folder exists, ``names`` the names of the files in a folder. A folder may be
+    a table of two formats (Delta's UniForm): ``wanted`` is Spark's name of the one that is meant.
     """
     for name, (title, spark_name) in _BY_FOLDER.items():
         if wanted in (None, spark_name) and exists(f"{folder}/{name}"):
@@ -51,17 +52,18 @@ def format_of(
 
 
 def table_format(folder: str, folders: Collection[str], wanted: str | None = None) -> TableFormat | None:
-    """Return the format of a folder in which the ``folders`` of those names lie; None for plain files.
+    """Return the format of a folder that has the subfolders ``folders``; None for plain files.
 
-    ``wanted``: that of ``format_of``. Raises SourceError for a store that cannot be asked.
+    ``wanted``: as in ``format_of``. Raises SourceError for a store that cannot be asked.
     """
     return format_of(folder, lambda path: path.rpartition("/")[2] in folders, _file_names, wanted)
 
 
 def format_above(path: str) -> TableFormat | None:
-    """Return the format of the nearest folder that ``path`` lies in, if one of them is of a format.
+    """Return the format of the nearest folder above ``path`` that has one.
 
-    A folder that may not be looked at tells nothing. Raises SourceOutage for a store that does not answer.
+    A folder that may not be looked at counts as without. Raises SourceOutage for a store that does not
+    answer.
     """
     for folder in _folders_above(path):
         try:

@@ -1,4 +1,4 @@
-"""A snapshot of a lake table: version, schema, and files with what is known without opening them.
+"""A snapshot of a lake table: version, schema, and its files as far as known without opening them.
 
 Folders of plain files, Delta and Iceberg tables are listed into this one form. The files are Arrow columns,
 for there may be a million.
@@ -34,8 +34,8 @@ FILES = pa.schema(
 """``path`` to ``etag``: the file's identity; a table format gives its own version of the file as the ETag.
 
 ``partition``: texts by column, null for a null; columns that all files of a version are split by. ``rows``:
-of the file, those that were deleted among them; null where only the file tells. ``deletes``: rows of
-``DELETES`` that name rows of this file which count no longer; null where all rows count.
+the file's rows, deleted rows included; null where only the file has the number. ``deletes``: rows of
+``DELETES`` that name deleted rows of this file; null where no row is deleted.
 """
 
 DELETES = pa.schema(
@@ -74,13 +74,13 @@ def _nothing() -> None:
 class TableSnapshot:
     """The files of one version of the table at ``path``, sorted by path.
 
-    ``table_format``: "files", "delta" or "iceberg"; ``file_format``: that of each file, "mixed" where they
-    are of several. ``version``: the table format's own number, ``NO_SNAPSHOT`` of an Iceberg table that has
-    none. ``location``: the table's folder; ``place``: what Spark's connector opens it by. ``schema``: None
-    where only the files tell it; ``schema_id``: Iceberg's number of it. ``columns``: the same columns and
-    fields of structs with the ids, or names, that they have in files. ``partition_fields``: what files are
-    split by. ``decode_bounds``, ``decode_partitions``: return what ``bounds`` and ``partitions`` do, which
-    call them once, when they are asked for.
+    ``table_format``: "files", "delta" or "iceberg"; ``file_format``: the files' format, "mixed" for several.
+    ``version``: the table format's own number, ``NO_SNAPSHOT`` for an Iceberg table without a snapshot.
+    ``location``: the table's folder; ``place``: the name by which Spark's connector opens it. ``schema``:
+    None where only the files have it; ``schema_id``: Iceberg's number of it. ``columns``: the same columns
+    and fields of structs with their ids, or names, in files. ``partition_fields``: the fields by which files
+    are split. ``decode_bounds``, ``decode_partitions``: compute ``bounds`` and ``partitions``, once, when
+    these are asked for.
     """
 
     path: str
@@ -104,8 +104,8 @@ class TableSnapshot:
         """Columns ``min.NAME``, ``max.NAME``, ``null_count.NAME``, a row a file; None where no log has any.
 
         Least and greatest in Spark's order, never values (docs/lake-tables.md); ``max_number.NAME`` is the
-        greatest of a column of floating point but for NaN. Manifests of Iceberg are read for them; raises
-        SourceError for one that is gone or damaged since the table was listed.
+        greatest value of a floating-point column except NaN. Iceberg's manifests are read for them; raises
+        SourceError for a manifest that is gone or damaged since the table was listed.
         """
         return self.decode_bounds()
 
@@ -116,7 +116,7 @@ class TableSnapshot:
 
     @cached_property
     def snapshot_id(self) -> str:
-        """The table format's version, and of Iceberg the schema's number; else a digest of all identities."""
+        """The table format's version and Iceberg's schema number; else a digest of the files' identities."""
         if self.version is not None:
             return str(self.version) if self.schema_id is None else f"{self.version}.{self.schema_id}"
         digest = xxhash.xxh3_128()
@@ -126,7 +126,7 @@ class TableSnapshot:
 
     @property
     def is_versioned(self) -> bool:
-        """Return whether a log names the files, and tells one that was written again in its place."""
+        """Return whether a log names the files, and shows that a file was written again in its place."""
         return self.version is not None
 
     @property
@@ -135,7 +135,7 @@ class TableSnapshot:
         return bool(self.files.column("deletes").null_count < self.files.num_rows)
 
     def with_files(self, places: pa.Int64Array) -> TableSnapshot:
-        """Return the version with some of its files alone, those at ``places``."""
+        """Return the snapshot with only its files at ``places``."""
         return replace(
             self,
             files=self.files.take(places),
@@ -144,7 +144,7 @@ class TableSnapshot:
         )
 
     def identities(self) -> Iterator[FileIdentity]:
-        """Yield the identity of each file and its rows: with deletes it is another one than without."""
+        """Yield the identity of each file and its rows: deletes change the identity."""
         names = ("path", "size_bytes", "modified_ns", "etag", "changed_ns")
         columns = [self.files.column(name).to_pylist() for name in names]
         if self.has_deletes:
@@ -161,9 +161,9 @@ class TableSnapshot:
         return "".join(f" {row['kind']} {row['path']} {row['offset']} {row['rows']}" for row in rows)
 
     def require_rows_of_spark(self) -> None:
-        """Raise SourceError for a table whose rows Spark alone can tell, and say what to do.
+        """Raise SourceError for a table whose rows only Spark can read, and say what to do.
 
-        It has a column that Spark reads by a type of before, or files of which some rows count no longer
+        Such a table has a column that Spark reads by an earlier type, or files with deleted rows
         (NotPlainFiles).
         """
         for column in self.columns:

@@ -1,4 +1,4 @@
-"""The error of a file that Spark reads in a way of its own."""
+"""The error for a file that Spark reads in a way of its own."""
 
 from __future__ import annotations
 

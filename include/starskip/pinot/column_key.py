@@ -1,4 +1,4 @@
-"""Keys of a table config that hold the indexes of a family: what is in force, and how changes are written."""
+"""Keys of a table config that hold the indexes of a family: read the present ones, write changes."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ class ConfigKey(Protocol):
         ...
 
     def in_force(self, config: TableConfig, /) -> Sequence[Any]:
-        """Return what the config holds: columns, or entries of the key."""
+        """Return the indexes in the config: columns, or entries of the key."""
         ...
 
     def write(
         self, document: dict[str, Any], config: TableConfig, added: Sequence[Any], dropped: Sequence[Any], /
     ) -> None:
-        """Put what is added into ``document``, a copy of the config's, and take out what is dropped.
+        """Put the added indexes into ``document``, a copy of the config's, and remove the dropped ones.
 
-        Builds on what ``document`` holds by now, which edits of other families may have changed; ``config``
-        is the table config as it was.
+        Builds on the present ``document``, which edits of other families may have changed; ``config`` is the
+        original table config.
         """
         ...
 
@@ -46,7 +46,7 @@ class ConfigKey(Protocol):
 class ColumnsKey:
     """A list of columns below tableIndexConfig, which fieldConfigList can hold too.
 
-    ``field_index``: the index's name there, in capitals. ``columns``: reads those of a config.
+    ``field_index``: the index's name there, in capitals. ``columns``: reads the columns of a config.
     """
 
     key: str
@@ -105,7 +105,7 @@ class ColumnsKey:
 
 @dataclass(frozen=True, slots=True)
 class SortedColumnKey:
-    """The one column that segments are sorted by; the config of today keeps it until one is added."""
+    """The one column that segments are sorted by; it stays in the config until another is added."""
 
     key: str = "sortedColumn"
 
@@ -136,7 +136,7 @@ class LaidOver:
     key: str
 
     def in_force(self, _config: TableConfig) -> tuple[str, ...]:
-        """See ConfigKey; what such keys hold is not known."""
+        """See ConfigKey; the indexes under such keys are not known."""
         return ()
 
     def write(

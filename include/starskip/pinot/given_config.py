@@ -26,7 +26,7 @@ _PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 @dataclass(frozen=True, slots=True)
 class GivenConfig:
-    """The configurations of one table, one or those of a hybrid table, in the files at ``paths``."""
+    """The configuration of one table, or both of a hybrid table, in the files at ``paths``."""
 
     table: str
     paths: Sequence[str]
@@ -41,7 +41,7 @@ class GivenConfig:
         return tuple(found)
 
     def proposed(self, edits: Sequence[KeyEdit]) -> tuple[Any, tuple[str, ...]]:
-        """Return the whole configuration with ``edits`` and without secrets, and where these were."""
+        """Return the whole configuration with ``edits`` and without secrets, and the paths of the secrets."""
         return without_secrets(proposed_config(self.paths, self.table, edits))
 
 
@@ -53,11 +53,11 @@ def given_table_config(
 
 
 def without_secrets(document: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return the JSON ``document`` with secrets as HIDDEN, and the paths of what was hidden, in its order.
+    """Return the JSON ``document`` with secrets as HIDDEN, and the paths of the secrets, in order.
 
-    A REALTIME table's ``streamConfigs`` and the properties of a batch source hold some in plain text. Secret
-    is the text under a key that is named like one, and user and password in a URL. What a variable
-    such as ``${KAFKA_PASSWORD}`` stands for is not in the document, and the variable stays.
+    A REALTIME table's ``streamConfigs`` and the properties of a batch source may hold secrets in plain text.
+    Secret are the text under a key that is named like a secret, and user and password in a URL. A variable
+    such as ``${KAFKA_PASSWORD}`` stays: its value is not in the document.
     """
     hidden: list[str] = []
     return _shown(document, "", hidden), tuple(hidden)

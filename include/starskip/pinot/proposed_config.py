@@ -1,6 +1,6 @@
 """Apply the advice to a table configuration; all other keys stay as they are.
 
-What is in force and is not dropped is still in it, whatever its family; so are keys that Starskip does not
+An index in force that is not dropped stays in it, whatever its family; so do keys that Starskip does not
 know, and the order of all keys.
 """
 
@@ -26,7 +26,7 @@ class KeyEdit:
 
 
 def proposed_config(paths: Sequence[str | Path], table: str, edits: Sequence[KeyEdit]) -> Any:
-    """Return the configuration of ``table`` as in its file, with the edits; None where no file has it.
+    """Return the configuration of ``table`` from its file, with the edits; None where no file has it.
 
     A hybrid table whose two configurations lie in two files comes as ``{"OFFLINE": …, "REALTIME": …}``.
     """

@@ -1,7 +1,7 @@
 """Split a filter into the predicates of each star-tree dimension, by Pinot's rules.
 
-StarTreeUtils.extractPredicateEvaluatorsMap: what is ANDed stands by itself, a composite predicate of one
-dimension each; what cannot be one rules all trees out.
+StarTreeUtils.extractPredicateEvaluatorsMap: each ANDed child must be a composite predicate of one dimension;
+a child that cannot be one rules all trees out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from starskip.sql.predicate import (
 )
 
 LeafTruth = Callable[[Leaf], bool | None]
-"""True or False where a segment's dictionary makes a leaf always so; None for any other."""
+"""True or False where a segment's dictionary shows that a leaf always, or never, holds; else None."""
 
 _PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 _NULLS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
@@ -42,9 +42,9 @@ class NotServed:
 
 @dataclass(frozen=True, slots=True)
 class Composite:
-    """Predicates of one ``column``, of which one must hold; ``negated`` are those that must not.
+    """Alternatives on one ``column``; ``negated``: for each, whether it must be false instead of true.
 
-    Each is a leaf, or ranges of the column, ANDed, that the broker makes one of.
+    A predicate is a leaf, or ANDed ranges of the column, which the broker merges to one range.
     """
 
     column: str
@@ -58,7 +58,7 @@ def open_truth(_: Leaf) -> bool | None:
 
 
 def constant_value(node: Predicate, truth: LeafTruth) -> bool | None:
-    """Return TRUE or FALSE where all rows of the segment meet ``node``, or none."""
+    """Return True if all rows of the segment satisfy ``node``, False if no row does, else None."""
     match node:
         case Constant(value):
             return value
@@ -104,7 +104,7 @@ def composites(
 
 
 def is_one_range(node: Predicate) -> bool:
-    """Return whether MergeRangeFilterOptimizer makes one range of ``node``: ANDed ranges of one column."""
+    """Return whether MergeRangeFilterOptimizer merges ``node``, ANDed ranges of one column, to one range."""
     if not isinstance(node, And):
         return False
     ranges = [each for each in node.children if isinstance(each, Leaf) and each.operator is Operator.RANGE]
@@ -112,7 +112,7 @@ def is_one_range(node: Predicate) -> bool:
 
 
 def _composite(node: Predicate, rules: StarTreeRules, truth: LeafTruth) -> Composite | NotServed | None:
-    """Return the composite that ``node`` is, None for one that all rows meet."""
+    """Return ``node`` as a composite, None if all rows satisfy it."""
     if isinstance(node, Or) and not rules.or_of_one_dimension:
         return NotServed("or", "its filter has an OR, which star-trees take from Pinot 0.9 on")
     parts = _alternatives(node, rules)
@@ -163,7 +163,7 @@ def _alternatives(node: Predicate, rules: StarTreeRules) -> list[tuple[Predicate
 
 
 def _lack(leaf: Leaf, rules: StarTreeRules) -> NotServed | None:
-    """Return why a tree cannot evaluate ``leaf``, which StarTreeUtils.getPredicateEvaluator refuses."""
+    """Return why StarTreeUtils.getPredicateEvaluator refuses ``leaf``, None if it does not."""
     if leaf.operator is Operator.EXPRESSION or not leaf.column:
         own = leaf.operator is Operator.OWN_INDEX
         what = "asks an index of its own" if own else "is of an expression"

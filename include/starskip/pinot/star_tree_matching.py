@@ -56,7 +56,7 @@ class PinotAggregation:
 
 @dataclass(frozen=True, slots=True)
 class SegmentColumns:
-    """Column properties of one segment: those without a dictionary, and with several values a row.
+    """Column properties of one segment: columns without a dictionary, and columns with several values a row.
 
     ``by_bitmap``: whether an index answers a leaf as a bitmap.
     """
@@ -74,7 +74,7 @@ NO_FACTS = SegmentColumns()
 class TreePart:
     """Demand of one plan on a tree: the pairs of its functions, and the predicates by dimension, ANDed.
 
-    ``condition``: the FILTER that the plan is for, None for what has none.
+    ``condition``: the plan's FILTER, None without one.
     """
 
     pairs: tuple[Pair, ...]

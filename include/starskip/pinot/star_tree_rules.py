@@ -28,7 +28,7 @@ FROM_DICTIONARY = frozenset(
 """Answered from a column's dictionary where no row is filtered out (AggregationPlanNode), beside COUNT."""
 
 DEFAULT_PARAMETERS: Mapping[str, float] = {"DISTINCTCOUNTHLL": 8.0, "PERCENTILETDIGEST": 100.0}
-"""Log2m and compression of what functionColumnPairs keep (CommonConstants.Helix of 1.3 and later)."""
+"""Log2m and compression of the sketches in functionColumnPairs (CommonConstants.Helix of 1.3 and later)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class StarTreeRules:
     does)."""
 
     stored: Mapping[str, str] = field(default_factory=dict)
-    """1.1, AggregationFunctionColumnPair.getStoredType: functions that read what another one keeps."""
+    """1.1, AggregationFunctionColumnPair.getStoredType: functions that read another function's value."""
 
 
 def star_tree_rules(pinot_version: str) -> StarTreeRules:

@@ -10,12 +10,12 @@ from starskip.pinot.column_key import INDEX_CONFIG
 from starskip.pinot.table_config import TableConfig
 
 DEFAULT_MAX_LEAF_RECORDS = 10_000
-"""Pinot's, of a star-tree that gives none."""
+"""Pinot's default for a star-tree."""
 
 
 @dataclass(frozen=True, slots=True)
 class StarTreesKey:
-    """A list of entries; new ones come behind those that are there, since Pinot takes the first that fits."""
+    """A list of entries; new ones are appended, since Pinot takes the first that fits."""
 
     key: str = "starTreeIndexConfigs"
 
@@ -30,7 +30,7 @@ class StarTreesKey:
         added: Sequence[Mapping[str, Any]],
         _dropped: Sequence[Mapping[str, Any]],
     ) -> None:
-        """See ConfigKey; an entry that is there in other words is not added."""
+        """See ConfigKey; an entry that means the same as an existing one is not added."""
         # An earlier edit may have added trees.
         written = document[INDEX_CONFIG].get(self.key)
         present = written if isinstance(written, list) else config.star_tree_index_configs

@@ -23,8 +23,8 @@ class TableConfig:
     """The indexes of one table configuration; ``table`` has no type suffix.
 
     Columns stand in the order of the configuration, tableIndexConfig before fieldConfigList.
-    ``table_type`` is "OFFLINE", "REALTIME" or None where neither is said. ``document`` is the
-    configuration as it was given.
+    ``table_type`` is "OFFLINE", "REALTIME" or None where neither is given. ``document`` is the original
+    configuration.
     """
 
     table: str
@@ -39,7 +39,7 @@ class TableConfig:
 def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConfig, ...]]:
     """Return table to its configurations: one, or one for each type of a hybrid table.
 
-    Raises ConfigError, naming file and key, for what is no table configuration and for a table and
+    Raises ConfigError, naming file and key, for a document that is no table configuration and for a table and
     type that is given twice.
     """
     found: dict[str, tuple[TableConfig, ...]] = {}
@@ -58,9 +58,9 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
 
 
 def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
-    """Return the document of the file at ``path`` with ``changed`` of each configuration in its place.
+    """Return the document of the file at ``path``, with ``changed`` applied to each configuration.
 
-    Whatever else the file holds, such as a schema, stays. Raises ConfigError as ``read_table_configs`` does.
+    Other parts of the file, such as a schema, stay. Raises ConfigError as ``read_table_configs`` does.
     """
     document = _document(str(path))
     configs = _configs_of(str(path), document)
@@ -124,7 +124,7 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
 
 
 def _field_indexes(reader: _Reader, fields: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """Return index name in capitals to the columns whose field config turns it on."""
+    """Map each index name, in capitals, to the columns whose field config turns it on."""
     found: dict[str, list[str]] = {}
     for entry in fields:
         column = reader.text(entry, "name")

@@ -1,4 +1,4 @@
-"""The version of Pinot that is advised for, and what decides there which index answers a pattern."""
+"""The version of Pinot that is advised for, and the columns whose dictionary answers patterns there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REGEXP_DICTIONARY_VALUES = 10_000
 class TargetVersion:
     """A release of Pinot, for one table.
 
-    ``pattern_columns``: those whose LIKE and REGEXP_LIKE go through the dictionary (from 1.5 on).
+    ``pattern_columns``: columns whose LIKE and REGEXP_LIKE go through the dictionary (from 1.5 on).
     """
 
     release: tuple[int, ...] = (0, 11)

@@ -1,7 +1,7 @@
 """Types of a table's columns: as trees keep them, and which other type a single file may have.
 
-Files of one table are written over years by several programs; what can be read as the table's type without
-loss is read, anything else is an error that names the file.
+Files of one table are written over years by several programs. A column that can be read as the table's type
+without loss is read; any other is an error that names the file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _DECIMAL = re.compile(r"decimal(?:128)?\((\d{1,2}), ?(\d{1,2})\)")
 
 
 def char_field(field: pa.Field, length: int | None) -> pa.Field:
-    """Return the field of a column of texts that tells its length, None for no CHAR(n)."""
+    """Return the field of a column; ``length``, n of CHAR(n), goes into its metadata."""
     is_char = length is not None and pa.types.is_string(field.type)
     return field.with_metadata({_CHAR: str(length)} if is_char else None)
 
 
 def char_length(field: pa.Field) -> int | None:
-    """Return n of a column of CHAR(n), whose values have been padded; None for others."""
+    """Return n of a CHAR(n) column whose values have been padded; None for other columns."""
     found = (field.metadata or {}).get(_CHAR)
     return None if found is None else int(found)
 
@@ -51,7 +51,7 @@ _PLAIN = {
     pa.float16(): pa.float32(),
     pa.time32("s"): pa.time32("ms"),
     pa.date64(): pa.date32(),
-    # A column without any value: as text it loses none that come later.
+    # A column without any value: as text it can hold any later value.
     pa.null(): pa.string(),
 }
 
@@ -84,9 +84,9 @@ def in_unit_of(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
 
 
 def named_type(text: str) -> pa.DataType:
-    """Return what Arrow calls so ("string", "date32"); ValueError for no type.
+    """Return the type that Arrow calls ``text`` ("string", "date32"); ValueError for no type.
 
-    Also ``decimal(12,2)``, and ``timestamp[us, UTC]`` with any zone that there is.
+    Also ``decimal(12,2)``, and ``timestamp[us, UTC]`` with any existing zone.
     """
     moment = _TIMESTAMP.fullmatch(text.strip())
     if moment is not None:

@@ -87,7 +87,7 @@ def compared(node: Expression) -> tuple[Expression, ...]:
 
 
 def comparison_of(node: Expression) -> Comparison | None:
-    """Return the comparison that ``node`` is, None if it is none."""
+    """Return ``node`` as a comparison, None if it is no comparison."""
     if not isinstance(node, Call) or node.name != "Not":
         return _plain(node)
     found = _plain(node.left)
@@ -175,7 +175,7 @@ def _negatable(values: Expression) -> bool:
 def comparison_of_function(
     node: Expression, is_function: Callable[[Call], bool], data_type: str
 ) -> tuple[Comparison, Call] | None:
-    """Return a comparison of a function's value, as if that were a column, with the call."""
+    """Return a comparison of a function's value, as if the value were a column, with the call."""
     inner = node.left if isinstance(node, Call) and node.name == "Not" else node
     if not isinstance(inner, Call):
         return None

@@ -13,7 +13,7 @@ NUMBERS = INTEGERS | FLOATS | {"decimal"}
 TIMES = frozenset({"date", "timestamp", "timestamp_ntz"})
 TEXTS = frozenset({"string", "binary"})
 ORDERED = NUMBERS | TIMES | TEXTS | {"boolean"}
-"""Types of which values compare by bytes or numbers; not intervals, variants, arrays, structs."""
+"""Types whose values compare by bytes or numbers; not intervals, variants, arrays, structs."""
 
 _ARROW = {
     "tinyint": pa.int8(),
@@ -35,7 +35,7 @@ _ARGUMENTS = re.compile(r"\(.*\)")
 
 
 def family_of(data_type: str) -> str:
-    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``, ``collated`` for such strings."""
+    """Return the type without arguments: ``decimal`` for ``decimal(10,2)``; ``collated`` with a collation."""
     name = data_type.strip().lower()
     if is_collated(name):
         return "collated"
@@ -60,7 +60,7 @@ def arrow_type_of(data_type: str) -> pa.DataType | None:
 def literal_type_of(data_type: str) -> pa.DataType | None:
     """Return the Arrow type of literals of a Spark type, None if metadata cannot be compared with them.
 
-    A collated string is a string here; that it must not be compared by bytes follows from the column's type.
+    A collated string is a string here; the column's type shows that it must not be compared by bytes.
     """
     if data_type.strip().lower().startswith("string collate "):
         return pa.string()

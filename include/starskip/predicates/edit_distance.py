@@ -14,7 +14,7 @@ _SHORT = 8
 def edit_distances(texts: pa.Array, other: str, *, most_cells: int | None = None) -> pa.Array:
     """Return the distance of each text to ``other``, null for null; each distinct text is compared once.
 
-    All are null where the tables of the texts, each as large as the longest one's, have more than
+    All are null where the texts' tables, each as large as the longest text's table, have more than
     ``most_cells``.
     """
     codes = texts.dictionary_encode()

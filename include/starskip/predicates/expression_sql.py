@@ -65,9 +65,9 @@ _NAMES = {
     "GetMapValue": "try_element_at",
     "SubstringIndex": "substring_index",
 }
-"""Functions in SQL by Catalyst's names, where they are others; none of them fails in a row."""
+"""SQL names of functions that Catalyst names otherwise; no such function fails on a row."""
 _PATTERNS = ("regexp", "rlike", "xpath")
-"""Functions whose names begin or end so take a pattern that may run for ever."""
+"""Functions whose names begin or end like this take a pattern that may run for ever."""
 _UNKNOWN_PARTS = frozenset({"Unknown", "Cast"})
 _EPOCH_NTZ = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 

@@ -1,9 +1,9 @@
 """Implications of predicates on CHAR(n) for the values that the files hold.
 
 Spark pads a shorter value of CHAR(n) with spaces to n characters when it reads it, and pads the literals of
-comparisons. With ``spark.sql.readSideCharPadding`` off, it compares ``rpad(c, n, ' ')`` instead. Metadata is
-of the values in the files, which Spark writes padded, and other writers may not. With c such a value, p(c)
-the padded one and L a literal:
+comparisons. With ``spark.sql.readSideCharPadding`` off, it compares ``rpad(c, n, ' ')`` instead. Metadata
+describes the values in the files, which Spark writes padded, and other writers may not. With c a value in a
+file, p(c) the padded value and L a literal:
 
     p(c) = L    c is L, or L with fewer spaces at its end
     p(c) <= L   c <= L, since c is a prefix of p(c)
@@ -87,8 +87,8 @@ def of_padded_text(node: Expression) -> Expression | None:
 def over_padded(node: Expression, lengths: Mapping[str, int]) -> Expression:
     """Return a condition on columns whose values were padded to some lengths before, by the columns' names.
 
-    A column that is padded to its length is the column itself. One that is not has other values, and becomes
-    unknown, but whether it is null is known.
+    A reference to a column padded to its length becomes the column itself. A reference to the unpadded column
+    becomes unknown, since its values differ, but a null test stays known.
     """
     if isinstance(node, Column):
         return Call("Unknown") if column_name(node.path) in lengths else node

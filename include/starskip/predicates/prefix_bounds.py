@@ -9,18 +9,18 @@ import pyarrow.compute as pc
 from starskip.predicates.ordered_values import is_text, mask_of
 
 LONGEST_BOUND_BYTES = 256
-"""Longer least or greatest values are shortened, so that tables of huge texts have small metadata."""
+"""Longer bounds are shortened, so that tables of huge texts have small metadata."""
 _LAST_CHARACTER = "\U0010ffff"
 
 
 def first_after(prefix: bytes) -> bytes | None:
-    """Return the least value above all values that begin with ``prefix``, None if there is none."""
+    """Return the least value above all values that begin with ``prefix``, None if none exists."""
     kept = prefix.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
 def text_after(prefix: str) -> str | None:
-    """Return the least text above all texts that begin with ``prefix``, None if there is none."""
+    """Return the least text above all texts that begin with ``prefix``, None if none exists."""
     kept = prefix.rstrip(_LAST_CHARACTER)
     if not kept:
         return None

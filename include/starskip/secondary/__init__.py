@@ -11,7 +11,7 @@ __all__ = ["IndexedTable", "open_table"]
 
 
 def __getattr__(name: str) -> Any:
-    # The DAG file asks for the family's settings alone, and the rest brings Arrow and DuckDB.
+    # The DAG file imports only the family's settings; the rest would import Arrow and DuckDB.
     if name in __all__:
         from starskip.secondary import indexed_table  # noqa: PLC0415
 

@@ -1,8 +1,8 @@
 """Map the predicates of a condition to access paths, one to one; a pure function of condition and indexes.
 
-A path gives addresses of rows: all that satisfy its predicate, and where it is exact no others. Predicates on
-one column that an AND joins become one range of its index. OR is a union of paths, and a NOT within an AND is
-the difference of an exact path.
+A path gives the addresses of all rows that satisfy its predicate, and an exact path no others. Predicates on
+one column within an AND become one range of its index. OR is a union of paths, and a NOT within an AND is the
+difference with an exact path.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from starskip.secondary.spatial_shapes import Shape, shape_of
 _NEAR = frozenset({"LessThan", "LessThanOrEqual", "EqualTo"})
 _ROUNDING_RATIO = 1e-9
 _LONGEST = 2**31
-"""Characters of a text without a bound."""
+"""Stands for an unbounded number of characters."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RangePath:
 
     @property
     def exact(self) -> bool:
-        """Return whether no other rows are among its addresses; a clustering key gives whole row groups."""
+        """Return whether all its addresses match; a clustering key gives whole row groups."""
         return self.index.kind_of_index is Kind.BTREE
 
 
@@ -58,7 +58,7 @@ class PointPath:
 
 @dataclass(frozen=True)
 class GramPath:
-    """Texts that have ``shared`` of some grams, in length from ``least`` to ``most`` characters."""
+    """Texts of ``least`` to ``most`` characters that have ``shared`` of some grams."""
 
     index: SecondaryIndex
     grams: tuple[str, ...]
@@ -70,7 +70,7 @@ class GramPath:
 
     @cached_property
     def keys(self) -> tuple[tuple[bytes, bytes], ...]:
-        """The first and the last key of each gram, in the partitions of these lengths."""
+        """The first and the last key of each gram, in the length partitions of ``least`` to ``most``."""
         edges = np.array([self.least, _LONGEST if self.most is None else self.most])
         low, high = (int(each) for each in length_partition(edges))
         return tuple((gram_key(gram, low), gram_key(gram, high)) for gram in self.grams)
@@ -78,7 +78,7 @@ class GramPath:
 
 @dataclass(frozen=True)
 class UnionPath:
-    """The union of paths, for an OR of which each part has one."""
+    """The union of paths, for an OR whose parts all have a path."""
 
     paths: tuple[Path, ...]
     predicates: tuple[Expression, ...]
@@ -99,13 +99,13 @@ class AllOfPath:
 
     @property
     def exact(self) -> bool:
-        """Return whether no other rows are among its addresses."""
+        """Return whether all its addresses match."""
         return self.is_whole and all(path.exact for path in self.paths)
 
 
 @dataclass(frozen=True)
 class WithoutPath:
-    """Finds all rows but those of an exact path: those that NOT leaves, and those whose predicate is null."""
+    """Finds all rows except an exact path's: rows that satisfy NOT, and rows whose predicate is null."""
 
     path: Path
     predicates: tuple[Expression, ...]
@@ -128,7 +128,7 @@ def path_indexes(path: Path) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PathMapping:
-    """The paths of a condition's ``conjuncts``, and those of them that have none."""
+    """The paths of a condition's ``conjuncts``, and the conjuncts without a path."""
 
     paths: tuple[Path, ...]
     conjuncts: tuple[Expression, ...]
@@ -141,13 +141,13 @@ class PathMapping:
 
 
 def access_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> PathMapping:
-    """Return the paths of a condition; each conjunct belongs to those that serve it."""
+    """Return the paths of a condition, each with the conjuncts that it serves."""
     conjuncts = _conjuncts(condition)
     columns = [{each.path for each in nodes(part) if isinstance(each, Column)} for part in conjuncts]
     paths: list[Path] = []
     served: set[int] = set()
     for index in indexes:
-        # Most conjuncts name no column of an index, and reading them as a predicate on one takes longer.
+        # Most conjuncts name no column of an index, which shows quicker than reading them as a predicate.
         mine = [(number, part) for number, part in enumerate(conjuncts) if columns[number] & {*index.paths}]
         for path, of in _OF_KIND[index.kind_of_index](index, mine) if mine else ():
             paths.append(path)
@@ -158,7 +158,7 @@ def access_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> Pa
             if found is not None:
                 paths.append(found)
                 served.add(number)
-    # Differences come last: they make no list of rows smaller by themselves.
+    # Differences come last: by themselves they shorten no list of rows.
     paths.sort(key=lambda path: isinstance(path, WithoutPath))
     unserved = tuple(each for at, each in enumerate(conjuncts) if at not in served)
     return PathMapping(tuple(paths), tuple(conjuncts), unserved)
@@ -223,9 +223,9 @@ def _points(index: SecondaryIndex, conjuncts: _Conjuncts) -> _Mapped:
 
 
 def _side(conjuncts: _Conjuncts, path: tuple[str, ...]) -> tuple[float, float, tuple[int, ...]] | None:
-    """Return the closed bounds of a column that has both, the lower above the upper where no value is within.
+    """Return the closed bounds of a column that has both; the lower is above the upper where no value fits.
 
-    Points with NaN are in no r-tree, so that a column whose bounds allow it has none.
+    No r-tree holds points with NaN, so None for a column whose bounds allow NaN.
     """
     found: KeyRanges | None = None
     of = []
@@ -325,7 +325,7 @@ def _gram_path(index: SecondaryIndex, conjunct: Expression) -> GramPath | None:
     if not grams:
         return None
     least = sum(map(len, texts))
-    # Not exact even where the text is one gram: of a stopped one there is no list, and all rows stay.
+    # Not exact even where the text is one gram: a stopped gram has no list, and all rows stay.
     return GramPath(index, tuple(grams), len(grams), (conjunct,), least, None)
 
 

@@ -1,4 +1,4 @@
-"""Bitmaps of the blocks of a run: stored ones, and those that the bounds of a block tell by themselves."""
+"""Bitmaps of the blocks of a run: stored ones, and ones that follow from a block's bounds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 from starskip.secondary.intersection import Addresses
 
 _DECODED = 3
-"""Bytes that a bitmap takes in memory, by those that it is stored in."""
+"""Bytes of a bitmap in memory for each stored byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class BlockBitmaps:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes that they take once all are decoded."""
+        """About their bytes once all are decoded."""
         return int(self.contents.nbytes) * (1 + _DECODED)
 
     def bitmap(self, at: int) -> BitMap64 | None:
-        """Return a bitmap, which nobody may change."""
+        """Return a bitmap, not to be changed."""
         if at not in self.decoded:
             content: bytes | None = self.contents[at].as_py()
             self.decoded[at] = None if content is None else BitMap64.deserialize(content)
@@ -35,7 +35,7 @@ class BlockBitmaps:
 
 
 def stretches_of(lows: Addresses, highs: Addresses) -> BitMap64:
-    """Return the bitmap of all addresses from each least to each greatest one."""
+    """Return the bitmap of all addresses from each low to its high."""
     order = np.argsort(lows)
     lows, highs = lows[order], highs[order]
     begins = np.flatnonzero(np.concatenate([[True], lows[1:] != highs[:-1] + np.uint64(1)]))

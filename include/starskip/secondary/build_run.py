@@ -29,11 +29,11 @@ from starskip.secondary.secondary_index import Kind, SecondaryIndex
 BLOCK_ROWS = 8_192
 """Most rows of a run that are read together; a row group of its file."""
 BYTES_AT_ONCE = 8 << 20
-"""Bytes of texts whose grams are sorted together: some 60 times as many are held."""
+"""Bytes of texts whose grams are sorted together; some 60 times as many are in memory."""
 LONG_LIST_ENTRIES = 512
-"""Entries of a key of a b-tree, from which more are one list: fewer are gathered faster one by one."""
+"""Entries of a b-tree's key from which they become one list; fewer are gathered faster one by one."""
 LONG_GRAM_ENTRIES = 24
-"""Entries of an n-gram, from which more are one list: a bitmap of so few is not smaller than these."""
+"""Entries of an n-gram from which they become one list; a bitmap of fewer would not be smaller."""
 STOP_LEAST_ROWS = 1_024
 """Rows below which no gram is stopped."""
 Positions = npt.NDArray[np.int64]
@@ -43,11 +43,10 @@ _POSTINGS = ("entries", "address", "postings")
 def build_run(
     index: SecondaryIndex, columns: Sequence[pa.Array], addresses: Addresses, *, stop_share: float
 ) -> pa.Table:
-    """Return the run of an index for rows with rising ``addresses``; ``columns`` are those of the index.
+    """Return the run of an index for rows with rising ``addresses``; ``columns`` are the index's.
 
     ``stop_share``: the share of the rows from which a gram is stopped. A b-tree keeps nulls, as one key at
-    the end; rows without a value of both coordinates are in no r-tree, those shorter than a gram in no n-gram
-    index.
+    the end. An r-tree leaves out rows with a missing coordinate, an n-gram index texts shorter than a gram.
     """
     if index.kind_of_index is Kind.RTREE:
         return _rtree_run(columns, addresses)
@@ -81,7 +80,7 @@ def merge_runs(index: SecondaryIndex, runs: Sequence[pa.Table]) -> pa.Table:
     has_list = ~valid_mask(joined(together, "address"))
     lists = np.add.reduceat(has_list, starts) > 0
     if index.kind_of_index is Kind.BTREE:
-        # A key of few entries in each run may have many in all; of n-grams they stay as they are.
+        # A key with few entries in each run may have many in all; n-grams stay as they are.
         lists |= ends - starts > LONG_LIST_ENTRIES
     several = np.flatnonzero(lists & (ends - starts > 1))
     keep = np.ones(together.num_rows, np.bool_)
@@ -92,7 +91,7 @@ def merge_runs(index: SecondaryIndex, runs: Sequence[pa.Table]) -> pa.Table:
 
 
 def _merged_lists(rows: pa.Table, starts: Positions, ends: Positions) -> dict[int, tuple[int, bytes | None]]:
-    """Return, by where it starts, the number of entries of each stretch of rows, and the list of all of them.
+    """Return, by its start, the number of entries of each stretch of rows, and the list of all entries.
 
     There is no list where a row of the stretch is stopped.
     """
@@ -145,7 +144,7 @@ def _gram_run(index: SecondaryIndex, texts: pa.Array, addresses: Addresses, stop
     grams = gram_entries(texts, index.gram_length)
     keys: Any = grams.keys.to_numpy()
     stopped = None
-    # Few rows share too much by chance.
+    # In few rows a gram may be frequent by chance.
     if len(addresses) >= STOP_LEAST_ROWS:
         rows = np.bincount(keys // 256, minlength=len(grams.grams))
         stopped = (rows >= stop_share * len(addresses))[keys // 256]
@@ -154,7 +153,7 @@ def _gram_run(index: SecondaryIndex, texts: pa.Array, addresses: Addresses, stop
 
 
 def text_pieces(texts: pa.Array) -> list[tuple[int, int]]:
-    """Cut texts into pieces of few bytes, so that their grams fit memory; a single text may have more."""
+    """Cut texts into pieces of few bytes, so that their grams fit memory; a single text may be larger."""
     ends = np.cumsum(pc.fill_null(pc.binary_length(texts), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
     if not len(ends) or ends[-1] <= BYTES_AT_ONCE:
         return [(0, len(texts))]

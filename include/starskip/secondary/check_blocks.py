@@ -1,4 +1,4 @@
-"""Compare one block of a run with what its bounds say: keys, counts, fences, reach and bitmap."""
+"""Compare one block of a run with its bounds: keys, counts, fences, reach and bitmap."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from starskip.secondary.secondary_index import Kind, SecondaryIndex
 DISORDERED = "its keys are not in order"
 OUTSIDE = "a key or point lies outside its bounds"
 TORN = "a key has entries beside its list"
-UNLIKE = "its counts, fences, reach or bitmap are not those of its entries"
+UNLIKE = "its counts, fences, reach or bitmap do not fit its entries"
 
 
 def block_fault(
     index: SecondaryIndex, reader: RunReader, number: int, rows: pa.Table, before: pa.Table
 ) -> str | None:
-    """Return what is wrong with a block, None for a sound one.
+    """Return the fault of a block, None for a sound one.
 
-    ``rows``: as ``reader`` reads them, null's among them. ``before``: the last row of the block before.
+    ``rows``: as ``reader`` reads them, null's included. ``before``: the last row of the block before.
     """
     keyed = rows.slice(0, rows.num_rows - rows.column(0).null_count)
     null = rows.slice(keyed.num_rows)
@@ -34,7 +34,7 @@ def block_fault(
     if not keyed.num_rows:
         return None
     if number >= reader.keyed_blocks:
-        # Keys where the bounds have none but null's would never be found.
+        # If the bounds name only null, other keys in the block would never be found.
         return OUTSIDE
     if index.kind_of_index is Kind.RTREE:
         fault = OUTSIDE if _has_point_outside(reader, number, keyed) else None

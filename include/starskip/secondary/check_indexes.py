@@ -41,7 +41,7 @@ from starskip.secondary.table_view import table_view
 WINDOW_ROWS = 1 << 12
 """Neighbouring rows of a file whose entries have one sum."""
 _KEPT_BYTES = 16 << 20
-"""Of a run that is being read: the bitmaps of neighbouring blocks lie together."""
+"""Cache for the run that is being read: the bitmaps of neighbouring blocks lie together."""
 _MEND = "`starskip secondary refresh --full` makes the indexes anew"
 Files = Mapping[int, DataFileOfTable]
 """The files of a segment that did not change since they were indexed, by their positions."""
@@ -53,11 +53,11 @@ def check_indexes(
     root: str | None = None,
     watched: Callable[[Sequence[int]], Iterable[int]] = iter,
 ) -> Mapping[str, int]:
-    """Return the number of entries by index, of the indexes that queries use; all are as the rows say.
+    """Return the number of entries by index, for the indexes that queries use; all agree with the rows.
 
-    Entries of files that are gone or changed are not compared, since no query uses them. ``watched``: takes
-    the positions of files one after the other, and may show how many are left. Raises StorageError for the
-    first fault, and SourceError naming a file of the table that cannot be read.
+    Entries of files that are gone or changed are not compared, since no query uses them. ``watched`` wraps
+    the positions of files, and may show progress. Raises StorageError for the first fault, and SourceError
+    naming a file of the table that cannot be read.
     """
     metadata = existing_indexes(path, root)
     if metadata.why_outdated is not None:
@@ -81,7 +81,7 @@ def check_indexes(
 
 
 class _SegmentCheck:
-    """An index in a segment: by window, the hashes of its entries less those of the entries of rows."""
+    """An index in a segment: by window, the sum of its entries' hashes minus the sum that the rows give."""
 
     def __init__(
         self, index: SecondaryIndex, segment: IndexedSegment, schema: TableSchema, files: Files
@@ -94,7 +94,7 @@ class _SegmentCheck:
         self._stopped: Hashes = np.empty(0, np.uint64)
 
     def add_runs(self) -> int:
-        """Add the entries of all runs, and return how many there are. Raises StorageError for a fault."""
+        """Add the entries of all runs, and return their number. Raises StorageError for a fault."""
         if self._index.kind_of_index is Kind.NGRAM:
             of_runs = (
                 stopped_keys(reader, reader.block(number))
@@ -115,7 +115,7 @@ class _SegmentCheck:
         np.subtract.at(self._sums, windows, hashes)
 
     def require_equal_sums(self) -> None:
-        """Raise StorageError for the first row whose entries are not those of its values."""
+        """Raise StorageError for the first row whose entries differ from its values."""
         different = np.flatnonzero(self._sums)
         if not len(different):
             return
@@ -155,12 +155,12 @@ class _SegmentCheck:
 
     def _windows(self, addresses: Addresses) -> npt.NDArray[np.int64]:
         files = file_of(addresses)
-        # An entry behind the end of a file counts for its last window, whose sum is another one then.
+        # An entry behind the end of a file counts for the file's last window, whose sum then differs.
         windows = self._firsts[files] + row_of(addresses) // WINDOW_ROWS
         return np.asarray(np.minimum(windows, self._ends[files] - 1))
 
     def _entries(self) -> Iterator[Entries]:
-        """Yield the entries of all runs. Raises StorageError for a block that is unlike its bounds."""
+        """Yield the entries of all runs. Raises StorageError for a block that differs from its bounds."""
         for reader in self._readers():
             before = reader.empty
             for number in range(reader.row_groups):
@@ -173,13 +173,13 @@ class _SegmentCheck:
                 yield from entries_of_block(reader, rows)
 
     def _readers(self) -> Iterator[RunReader]:
-        """Yield a reader of each run, which ends, with what it keeps, before the next one."""
+        """Yield a reader of each run; its cache is freed before the next one."""
         for run in self._segment.runs[self._index.specification]:
             yield replace(run, cache=ColumnCache(_KEPT_BYTES))
 
 
 def _first_difference(found: Counter[tuple[int, int]], expected: Counter[tuple[int, int]]) -> tuple[int, str]:
-    """Return the least address whose entries differ, and in what."""
+    """Return the least address whose entries differ, and the difference."""
     beside, missing = found - expected, expected - found
     address = min(each for each, _ in (*beside, *missing))
     of_row = [entry for entry in beside if entry[0] == address]
@@ -193,7 +193,7 @@ def _first_difference(found: Counter[tuple[int, int]], expected: Counter[tuple[i
 
 @contextmanager
 def _naming(index: SecondaryIndex) -> Iterator[None]:
-    """Name the index in an error of its runs."""
+    """Add the index's name to an error of its runs."""
     try:
         yield
     except StorageOutage:

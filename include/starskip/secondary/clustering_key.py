@@ -16,14 +16,14 @@ from starskip.secondary.table_schema import TableSchema
 from starskip.secondary.zones import are_disjoint
 
 _MOST_FILES = 1_024
-"""Files whose footers are looked at; a table of more is declared its key."""
+"""Files whose footers are read; for a table with more files the key must be declared."""
 
 
 def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
     """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
 
     A table with partition columns is clustered by these, and no other is looked for. Footers of Parquet files
-    tell the ranges; of other files the key is declared.
+    have the ranges; for other formats the key must be declared.
     """
     if snapshot.partition_columns or snapshot.file_format != "parquet":
         return []
@@ -42,7 +42,7 @@ def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[s
         except SourceOutage:
             raise
         except (OSError, SourceError, pa.ArrowException):
-            # Damaged, or of columns with other names: nobody knows what it holds.
+            # Damaged, or with other column names: its ranges are not known.
             return []
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
@@ -52,7 +52,7 @@ def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[s
                 statistics = column.statistics
                 if statistics is not None and statistics.has_min_max:
                     found = ranges.setdefault(column.path_in_schema, [])
-                    # A date before the year 1, as calendars of old files have it, is none of Python's.
+                    # Python has no date before the year 1, which calendars of old files have.
                     with suppress(OverflowError, ValueError):
                         found.append((statistics.min, statistics.max))
     names = {column_name((field.name,)): field.name for field in schema.columns}

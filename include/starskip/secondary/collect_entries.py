@@ -34,7 +34,7 @@ class FileToIndex:
 
 @dataclass(frozen=True, slots=True)
 class TaskFiles:
-    """Result of a task: files written by index, and the rows and row groups of each file that it has read.
+    """Result of a task: written files by index, and the rows and row groups of each file that it read.
 
     Row groups of ORC files are their stripes.
     """

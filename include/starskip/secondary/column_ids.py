@@ -1,4 +1,4 @@
-"""Tells whether the columns of indexes are still those that they were made of, whatever their names are."""
+"""Checks by ids whether the columns of indexes are still the columns that were indexed, despite renames."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from starskip.predicates.column_name import column_name
 from starskip.secondary.secondary_index import SecondaryIndex
 
 COLUMN_IDS = "column_ids"
-"""Option of a table source: JSON of what tells each column in files, by its name when indexes were made."""
+"""Option of a table source: JSON of each column's identity in files, by its name when indexes were made."""
 CHAR_LENGTHS = "char_lengths"
-"""Option of a table source: JSON of the length that keys of each column of CHAR(n) have, by its name then."""
+"""Option of a table source: JSON of each CHAR(n) column's length in keys, by its name at that time."""
 
 
 def column_ids(snapshot: TableSnapshot) -> str | None:
-    """Return the text of ``COLUMN_IDS`` for a table, None for plain files, whose columns are their names."""
+    """Return the text of ``COLUMN_IDS`` for a table, None for plain files, whose columns have only names."""
     if not snapshot.columns:
         return None
     return json.dumps({column.name: column.identity for column in snapshot.columns}, sort_keys=True)
@@ -34,16 +34,16 @@ def _by_name(lengths: Mapping[tuple[str, ...], int]) -> Mapping[str, int]:
 
 
 def known_lengths(options: Mapping[str, str]) -> Mapping[str, int]:
-    """Return the lengths that keys of indexes of a table source are padded to, by columns' names."""
+    """Return the lengths to which keys are padded in indexes of a table source, by columns' names."""
     found: Mapping[str, int] = json.loads(options.get(CHAR_LENGTHS, "{}"))
     return found
 
 
 def is_of_same_columns(index: SecondaryIndex, options: Mapping[str, str], snapshot: TableSnapshot) -> bool:
-    """Return whether an index of a table source with those options is of columns that have their names still.
+    """Return whether the columns of an index, made with ``options``, still have their names.
 
-    A column may have been renamed, and another one have its name since. One that was CHAR(n) has shorter
-    values now.
+    A column may have been renamed, and another column may have its name since. A column that was CHAR(n) has
+    shorter values now.
     """
     lengths, lengths_now = known_lengths(options), _by_name(char_lengths(snapshot.columns))
     if snapshot.columns and any(lengths.get(name) != lengths_now.get(name) for name in index.columns):
@@ -56,7 +56,7 @@ def is_of_same_columns(index: SecondaryIndex, options: Mapping[str, str], snapsh
 def require_same_columns(
     indexes: Iterable[SecondaryIndex], options: Mapping[str, str], snapshot: TableSnapshot
 ) -> None:
-    """Raise SourceError for an index whose column's name is another column's now, and say what to do."""
+    """Raise SourceError, which says what to do, for an index whose column's name now means another column."""
     for index in indexes:
         if not is_of_same_columns(index, options, snapshot):
             raise SourceError(

@@ -21,21 +21,21 @@ _MIB = 1 << 20
 
 
 Units = tuple[float, ...]
-"""Counts the units of each stride that a fetch reads."""
+"""The number of units of each stride that a fetch reads."""
 Blocks = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 """The first and the last address of each block of an index."""
 MOST_OF_A_CHUNK = 0.5
-"""A column chunk is read whole if more of it would be: Arrow decodes those of several columns at once."""
+"""A column chunk is read whole if more of it would be read: Arrow decodes several chunks at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
     """Counts the blocks of indexes that a path reads, and the keys, ranges and n-grams that it looks up.
 
-    ``entries``: those that are gathered; what the bounds of blocks tell is at hand. ``stretches``: of 65,536
-    rows, in which the entries of a block lie apart from one another, for all blocks. ``at_ends``: entries of
-    blocks at the ends of a range or at the border of a box, which no bitmap tells. ``unread``: blocks that
-    are not in memory.
+    ``entries``: entries to gather; entries that follow from the bounds of blocks cost nothing. ``stretches``:
+    stretches of 65,536 rows over which the entries of blocks are scattered, summed over blocks. ``at_ends``:
+    entries of blocks at the ends of a range or at the border of a box, for which no bitmap serves.
+    ``unread``: blocks that are not in memory.
     """
 
     blocks: int
@@ -48,10 +48,10 @@ class Reads:
 
 @dataclass(frozen=True, slots=True)
 class Stride:
-    """Columns that are read in units of so many rows each: row groups, or pages where they are indexed.
+    """Columns that are read in units of ``rows`` rows: row groups, or pages where a page index exists.
 
     ``column_bytes``: stored bytes of a row in each column, by its name. ``texts``: the columns whose values
-    have lengths of their own.
+    vary in length.
     """
 
     rows: float
@@ -62,9 +62,9 @@ class Stride:
 
 @dataclass(frozen=True)
 class TableLayout:
-    """The indexed rows of a table as a fetch meets them, in so many files.
+    """The indexed rows of a table as a fetch meets them, in ``files`` files.
 
-    ``strides``: of the columns that a query needs; the first one is that of row groups, if it has none, too.
+    ``strides``: of the columns that a query needs; the first stride is row groups, even if no column has it.
     """
 
     rows: int
@@ -77,11 +77,11 @@ class TableLayout:
         return tuple(max(1.0, self.rows / max(each.rows, 1.0)) for each in self.strides)
 
     def units_of_random(self, rows: float) -> Units:
-        """Return how many units hold so many rows at random places (Cardenas, 1975)."""
+        """Return how many units hold ``rows`` rows at random places (Cardenas, 1975)."""
         return tuple(_cardenas(each, rows) for each in self.units)
 
     def units_of_blocks(self, blocks: Blocks, rows: float) -> Units:
-        """Return how many units hold so many rows of index blocks with these first and last addresses."""
+        """Return how many units hold ``rows`` rows of index blocks with these first and last addresses."""
         lows, highs = blocks
         lengths = highs - lows
         found = []
@@ -91,7 +91,7 @@ class TableLayout:
         return tuple(found)
 
     def units_holding(self, rows: Mapping[str, BitMap64]) -> Units:
-        """Return how many units hold the rows of bitmaps, as if all of a stride had the average length."""
+        """Return how many units hold the rows of bitmaps, as if all units had their stride's mean length."""
         found = [0.0] * len(self.strides)
         for bitmap in rows.values():
             addresses = addresses_in(bitmap)
@@ -102,7 +102,7 @@ class TableLayout:
 
 
 def _units_reached(addresses: npt.NDArray[np.uint64], rows: int) -> int:
-    """Return how many units of so many rows hold one of the rising addresses."""
+    """Return how many units of ``rows`` rows hold at least one of the rising addresses."""
     # Files lie 2**32 apart: no unit reaches over the end of one.
     files = np.arange(int(addresses[0]) >> 32, (int(addresses[-1]) >> 32) + 1, dtype=np.uint64)
     begins = files << np.uint64(32)
@@ -112,7 +112,7 @@ def _units_reached(addresses: npt.NDArray[np.uint64], rows: int) -> int:
     units = (addresses[ends - 1] - begins) // np.uint64(rows) + np.uint64(1)
     in_all = int(units.sum())
     if in_all < len(addresses):
-        # Fewer units than addresses: it is quicker to look up where each begins.
+        # Fewer units than addresses: it is quicker to look up where each unit begins.
         lengths = units.astype(np.int64)
         numbers = np.arange(in_all) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         firsts = np.searchsorted(
@@ -126,14 +126,14 @@ def _units_reached(addresses: npt.NDArray[np.uint64], rows: int) -> int:
 
 _OF_TEXTS = frozenset({"Like", "Contains", "StartsWith", "EndsWith"})
 _SLOW = frozenset({CONTAINS, DISTANCE, "Levenshtein"})
-"""Functions that cost more of a row than reading it."""
+"""Functions that cost more for a row than reading it."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Turns what is read into ms.
+    """Turns counts of reads into ms.
 
-    ``columns``: what is asked for. ``predicates``: what a scan filters by.
+    ``columns``: the columns of the answer. ``predicates``: the predicates by which a scan filters.
     """
 
     layout: TableLayout
@@ -143,7 +143,7 @@ class Cost:
 
     @cached_property
     def _filters(self) -> Mapping[int, tuple[tuple[str, ...], float]]:
-        """The columns of each predicate, and the ns that one row takes."""
+        """The columns of each predicate, and its ns for one row."""
         return {id(each): (columns_in(each), self._row_ns(each)) for each in self.predicates}
 
     def _row_ns(self, predicate: Expression) -> float:
@@ -158,10 +158,10 @@ class Cost:
         return found
 
     def fetch(self, units: Units, rows: float, filtered: Sequence[Expression], share: float) -> float:
-        """Return the time to fetch rows, by their addresses, that lie in so many units of each stride.
+        """Return the time to fetch rows by their addresses, which lie in ``units`` of each stride.
 
-        They are ``filtered`` by some of the predicates, whose columns come first; all other columns are read
-        of the share of the rows that stays.
+        The predicates ``filtered`` are applied first, on their own columns; the other columns are read only
+        for the share of rows that stays.
         """
         return self._read_rows(units, rows, filtered, share) + rows * self.settings.row_ns / 1e6
 
@@ -178,7 +178,7 @@ class Cost:
         return found + self._read(later, self.columns - first)
 
     def _read(self, units: Units, names: frozenset[str]) -> float:
-        """Return the time to read columns: by pages, or in whole row groups where that is most of them."""
+        """Return the time to read columns: by pages, or in whole row groups where most pages are needed."""
         layout, settings = self.layout, self.settings
         if not names:
             return 0.0
@@ -199,7 +199,7 @@ class Cost:
         return found
 
     def scan(self, share: float = 1.0) -> float:
-        """Return the time to scan all rows, of which a share satisfies the predicates."""
+        """Return the time to scan all rows; ``share`` of them satisfies the predicates."""
         return self._read_rows(self.layout.units, self.layout.rows, self.predicates, share)
 
     def gather(self, reads: Reads) -> float:
@@ -213,7 +213,7 @@ class Cost:
         return self.look_up(reads) + of_entries / 1e6
 
     def look_up(self, reads: Reads) -> float:
-        """Return the time to read blocks of indexes for a few rows, whose entries alone are gathered."""
+        """Return the time to read blocks of indexes for a few rows, when only their entries are gathered."""
         settings = self.settings
         held_ms = reads.lookups * settings.lookup_ms + reads.blocks * settings.held_block_ms
         return held_ms + reads.unread * settings.block_ms

@@ -1,4 +1,4 @@
-"""Rows that an index answers by itself: its keys, as often as live rows have them."""
+"""Rows that an index answers by itself: its keys, each as often as live rows have it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from starskip.secondary.secondary_index import Kind
 def is_covering(
     path: Path, columns: Sequence[str], schema: pa.Schema, segments: Sequence[IndexedSegment]
 ) -> bool:
-    """Return whether the keys of a path are all that is asked for, as the files have them.
+    """Return whether the keys of a path are the whole answer, with exactly the values in the files.
 
-    Of floating numbers they are not: 0.0 and -0.0 are one key.
+    Keys of floating-point columns are not: 0.0 and -0.0 are one key.
     """
     if not isinstance(path, RangePath) or path.index.kind_of_index is not Kind.BTREE:
         return False

@@ -1,4 +1,4 @@
-"""A file of the table by its path and identity, and what its own format tells of it."""
+"""A file of the table by its path and identity, with its footer, page index or ORC tail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.unlike_spark import UnlikeSpark
 
 DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
-"""Errors that readers raise of a file that they cannot read."""
+"""Errors that readers raise for a file that they cannot read."""
 _FOOTERS = 4_096
 _ORC_FILES = 1_024
 
@@ -31,7 +31,7 @@ _ORC_FILES = 1_024
 class DataFileOfTable:
     """A file of the table by its path, identity, and partition values as texts by column.
 
-    ``columns``: of a table whose files may have other names for them.
+    ``columns``: given for a table whose files may name them otherwise.
     """
 
     path: str
@@ -43,11 +43,11 @@ class DataFileOfTable:
 
     @property
     def is_of_iceberg(self) -> bool:
-        """Return whether Iceberg's reader reads it, which takes days and times as they are in any file."""
+        """Return whether Iceberg's reader reads it, which takes days and times unchanged."""
         return any(not each.stored for each in self.columns)
 
     def footer(self) -> Any:
-        """Return the footer of a Parquet file, kept for those of last queries. Raises SourceError."""
+        """Return the footer of a Parquet file; footers of recent queries are kept. Raises SourceError."""
         if self.size_bytes == 0:
             return None
         return _footer(self.path, self.size_bytes, self.modified_ms)
@@ -55,7 +55,7 @@ class DataFileOfTable:
     def of_today(self, found: pa.Table) -> pa.Table:
         """Return columns of a Parquet file, in structs, too, by the table's names and in today's calendar.
 
-        Raises SourceError for one with other names within lists or maps, or times that Spark alone converts.
+        Raises SourceError for other names within lists or maps, and for times that only Spark converts.
         """
         with reading(self.path):
             if not self.is_of_iceberg:
@@ -66,9 +66,9 @@ class DataFileOfTable:
         return with_names_of_today(found, schema, self.columns, self.path)
 
     def stored_names(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Return those of the table's columns that a Parquet file has, with their names in it.
+        """Return the table's columns that a Parquet file has, with their names in it.
 
-        Raises SourceError for one that nobody can tell in the file.
+        Raises SourceError for a column that cannot be identified in the file.
         """
         footer = self.footer()
         if footer is None:
@@ -86,15 +86,15 @@ class DataFileOfTable:
             return paged_file(self.path, self.size_bytes, self.modified_ms, footer.serialized_size)
 
     def orc(self) -> OrcFile:
-        """Return an ORC file; what its end tells is kept."""
+        """Return an ORC file; its tail is kept."""
         return _orc_file(self.path, self.size_bytes, self.modified_ms)
 
     def row_group_rows(self) -> npt.NDArray[np.int64]:
-        """Return the rows of each row group of a Parquet file; a file of no bytes has none."""
+        """Return the rows of each row group of a Parquet file; an empty file has none."""
         return np.diff(self.row_group_ends(), prepend=0)
 
     def row_group_ends(self) -> npt.NDArray[np.int64]:
-        """Return where each row group of a Parquet file ends, in rows. Raises SourceError."""
+        """Return the end of each row group of a Parquet file, in rows. Raises SourceError."""
         if self.size_bytes == 0:
             return np.empty(0, np.int64)
         return _row_group_ends(self.path, self.size_bytes, self.modified_ms)
@@ -111,7 +111,7 @@ class DataFileOfTable:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Raise SourceError naming the file for what readers raise of one that they cannot read."""
+    """Turn errors of reading the file into SourceError that names it."""
     try:
         yield
     except UnlikeSpark as error:

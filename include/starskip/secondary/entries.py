@@ -2,7 +2,7 @@
 
 An address is ``file << 32 | row``: ``file`` is the position of the file in its segment. The rows of a run are
 sorted by key. A row is one entry, with its address; or all entries of a key, with a serialised bitmap; or a
-stopped key, with neither, of which only the number of its entries is known.
+stopped key, with neither, only with the number of its entries.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from starskip.predicates.ordered_values import equal, order_keys
 
 Addresses = npt.NDArray[np.uint64]
 _MOST_TOLD = 64
-"""Addresses to look among, for each one that is looked up, from which a bitmap is quicker."""
+"""Ratio of addresses to looked-up addresses from which a bitmap is quicker."""
 _SHIFT = np.uint64(32)
 _ROW_MASK = np.uint64(0xFFFFFFFF)
 
@@ -57,12 +57,12 @@ def bitmap_of(addresses: Addresses) -> BitMap64:
 
 def rising_bitmap(addresses: Addresses) -> BitMap64:
     """Return the bitmap of rising addresses."""
-    # Of a NumPy array each number would become one of Python's first, which takes four times as long.
+    # From a NumPy array each number would become a Python object first, which takes four times as long.
     return BitMap64(array("Q", np.asarray(addresses, np.uint64).tobytes()))
 
 
 def addresses_among(addresses: Addresses, among: BitMap64 | None) -> Addresses:
-    """Return addresses without such as are not ``among`` others, where telling them costs little."""
+    """Return the addresses that are in ``among``; others may stay where removing them would cost much."""
     if among is None or not len(addresses) or len(among) > _MOST_TOLD * len(addresses):
         return addresses
     asked = addresses_in(among)
@@ -92,7 +92,7 @@ def run_rows(
     """Return the rows of a run: ``keys`` sorted, the entries of each key with rising addresses.
 
     Keys of several columns are not grouped. ``stopped``: the entries whose key is stopped. ``long_list``: the
-    entries of a key, from which more are one list.
+    number of entries of a key from which they become one list.
     """
     count = len(addresses)
     if len(keys) > 1 or not count:

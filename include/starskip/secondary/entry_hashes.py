@@ -1,6 +1,6 @@
-"""Hash the keys of entries, by which the entries of a run compare with those that rows of a file should have.
+"""Hash the keys of entries, to compare a run's entries with the entries that a file's rows should have.
 
-Keys that are one key of an index, such as 0.0 and -0.0, have one hash.
+Keys that an index does not distinguish, such as 0.0 and -0.0, have one hash.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _NULL = np.uint64(0x9E3779B97F4A7C15)
 
 
 def mixed(numbers: Hashes) -> Hashes:
-    """Return numbers whose bits depend on all bits of those given (the end of SplitMix64)."""
+    """Return numbers whose bits depend on all bits of the input (the end of SplitMix64)."""
     numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return numbers ^ (numbers >> np.uint64(31))
 
 
 def entries_of_block(reader: RunReader, rows: pa.Table) -> Iterator[Entries]:
-    """Yield the entries of a block of a run, a bounded number of them at a time."""
+    """Yield the entries of a block of a run, a bounded number at a time."""
     names = [name for name in rows.column_names if name not in ("entries", "address", "postings")]
     keys = _key_hashes([joined(rows, name) for name in names], reader.keys_of)
     entries = rows["entries"].to_numpy()
@@ -59,7 +59,7 @@ def entries_of_block(reader: RunReader, rows: pa.Table) -> Iterator[Entries]:
 
 
 def stopped_keys(reader: RunReader, rows: pa.Table) -> Hashes:
-    """Return the keys of a block of which no entries are kept."""
+    """Return the stopped keys of a block."""
     without = ~valid_mask(joined(rows, "address")) & ~valid_mask(joined(rows, "postings"))
     return _key_hashes([joined(rows, "key").filter(pa.array(without))], reader.keys_of)
 
@@ -67,9 +67,9 @@ def stopped_keys(reader: RunReader, rows: pa.Table) -> Hashes:
 def entries_of_file(
     indexes: Sequence[SecondaryIndex], position: int, file: DataFileOfTable, schema: TableSchema
 ) -> Iterator[tuple[SecondaryIndex, Entries]]:
-    """Yield the entries that indexes should have of a file, which is read once for all of them.
+    """Yield the entries that indexes should have for a file, which is read once for all indexes.
 
-    Of n-grams none is left out as a stopped one. Raises SourceError naming a file that cannot be read.
+    Stopped n-grams are included. Raises SourceError naming a file that cannot be read.
     """
     names = sorted({path[0] for index in indexes for path in index.paths})
     for batch in row_batches(file, names, schema):

@@ -1,7 +1,7 @@
-"""Keep some keys of a block with the entries before them, by which a range of keys is counted unread.
+"""Keep some keys of a block, with the number of entries before each, to count a key range without reading.
 
-They are an equi-depth histogram of a block of a b-tree whose keys have several entries each: there the span
-of the keys does not tell how many entries a part of them has.
+They are an equi-depth histogram of a b-tree's block whose keys have several entries each: there the span of
+the keys does not show how many entries a part of them has.
 """
 
 from __future__ import annotations
@@ -18,19 +18,22 @@ from starskip.predicates.ordered_values import Keys, equal, order_keys, position
 from starskip.secondary.key_range import KeyRange
 
 KEYS, ROWS, BEFORE = "fence_keys", "fence_rows", "fence_entries"
-"""Columns of the table of blocks: lists of keys, of their rows in the block, of the entries before these."""
+"""Columns of the table of blocks: lists of keys, of their rows in the block, of the entries before each."""
 FENCES = (KEYS, ROWS, BEFORE)
 _MOST = 64
-"""Fences of a block, but for a second one behind each key with more entries than lie between two of them."""
+"""Most fences of a block.
+
+A key with more entries than lie between two fences has a second fence behind it, which is not counted.
+"""
 _APART = 1024
-"""Entries between two fences, if not more: all bounds of a run are held in memory."""
+"""Least entries between two fences: all bounds of a run are held in memory."""
 _MOST_BYTES = 2048
 """About the bytes of a block's keys that are kept; long texts have fewer fences."""
 Numbers = npt.NDArray[np.int64]
 
 
 def fences_of(rows: pa.Table, starts: Numbers, ends: Numbers) -> dict[str, pa.Array]:
-    """Return the fences of the blocks of a run of a b-tree, whose rows go from each start to its end.
+    """Return the fences of a b-tree's blocks, whose rows go from each start to its end.
 
     Null for a block most of whose keys have one entry.
     """
@@ -77,16 +80,16 @@ def _lists(lengths: Sequence[int | None], values: pa.Array) -> pa.Array:
 
 @dataclass(frozen=True, slots=True)
 class Fences:
-    """The fences of a block: keys as they compare, rows and entries before, both with the block's end."""
+    """The fences of a block: comparable keys, and rows and entries before each, with the block's end."""
 
     keys: Keys
     rows: Numbers
     before: Numbers
 
     def count(self, low: Keys | None, high: Keys | None, wanted: KeyRange) -> tuple[int, int]:
-        """Return at least and at most how many entries of the block a range has.
+        """Return the least and greatest possible number of the block's entries in a range.
 
-        ``low`` and ``high``: its bounds as keys that compare with those of the block.
+        ``low`` and ``high``: its bounds, comparable with the block's keys.
         """
         begin, end = (0, 0), (int(self.before[-1]),) * 2
         if low is not None:
@@ -96,7 +99,7 @@ class Fences:
         return max(0, end[0] - begin[1]), max(0, end[1] - begin[0])
 
     def fit(self, keys: Keys, entries: Numbers) -> bool:
-        """Return whether they are those of a block with these keys and entries."""
+        """Return whether the fences fit a block with these keys and entries."""
         rows, ends = self.rows[:-1], np.cumsum(entries)
         if len(rows) and not (rows[0] >= 0 and rows[-1] < len(keys) and (np.diff(rows) > 0).all()):
             return False
@@ -105,11 +108,11 @@ class Fences:
         return bool(equal(self.keys, keys.take(places)).all() and (before == self.before).all())
 
     def _before(self, key: Keys, *, is_at: bool) -> tuple[int, int]:
-        """Return at least and at most how many entries have keys below one, or at most it for ``is_at``."""
+        """Return the least and greatest number of entries below ``key``; with ``is_at``, up to it."""
         at = int(positions(self.keys, key, "right" if is_at else "left")[0])
         if at == 0:
             return 0, 0
         most = int(self.before[at])
-        # Of a single row it is known that it comes before.
+        # A single row between two fences certainly comes before.
         is_known = self.rows[at] - self.rows[at - 1] == 1
         return (most if is_known else int(self.before[at - 1])), most

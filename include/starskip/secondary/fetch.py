@@ -1,4 +1,4 @@
-"""Fetch rows at addresses: only the pages that hold some, only the columns asked for, until a limit."""
+"""Fetch rows at addresses: only the pages that hold some, only the requested columns, until a limit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class GrowingReads:
     row_groups: int = 1
 
     def pieces(self, groups: Sequence[int], row_counts: Numbers) -> Iterator[list[int]]:
-        """Cut row groups into what is read at once, as long as rows are missing."""
+        """Cut row groups into pieces that are read at once, as long as rows are missing."""
         at = 0
         while at < len(groups) and self.rows > 0:
             some = groups[at : at + self.row_groups]
@@ -72,8 +72,8 @@ def fetch_rows(
 ) -> Iterator[pa.Table]:
     """Yield the rows of a file at rising positions, of all rows for None, that satisfy the predicates.
 
-    ``pace``: how it goes on where it ends early; it may give more rows than that asks for.
-    Raises SourceError naming a file that cannot be read.
+    ``pace``: for a fetch that may end early; the result may have more rows than the pace's limit. Raises
+    SourceError naming a file that cannot be read.
     """
     if file.is_orc:
         yield from _of_stripes(file, positions, wanted, counts, pace)
@@ -103,7 +103,7 @@ def fetch_rows(
 
 
 def fetch_of_files(parts: Iterable[FileRows], wanted: Wanted, counts: FetchCounts) -> Iterator[pa.Table]:
-    """Yield the rows of files that satisfy the predicates; those of several files are read at once.
+    """Yield the rows of files that satisfy the predicates; several files are read at once.
 
     Raises SourceError naming a file that cannot be read.
     """
@@ -177,7 +177,7 @@ def _looked_up(parts: Sequence[FileRows], wanted: Wanted, counts: FetchCounts) -
 
 
 def _completed(parts: Sequence[FileRows], asked: pa.Table, wanted: Wanted, counts: FetchCounts) -> pa.Table:
-    """Filter rows by the columns of the predicates, and read all other columns only of what these leave."""
+    """Filter rows by the predicates' columns, and read all other columns only for the rows that stay."""
     holds = wanted.holds(asked)
     mask = np.asarray(holds.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
     first = asked.column_names

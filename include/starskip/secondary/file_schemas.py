@@ -20,7 +20,7 @@ from starskip.secondary.data_file import DataFileOfTable, reading
 
 _FILES_PER_TASK = 256
 _FEW_TASKS = 2
-"""Fewer of them are run where they were asked for."""
+"""Fewer tasks are run in this process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def file_schemas(
 ) -> Mapping[pa.Schema, str]:
     """Return the distinct schemas of files, each with the path of the first file that has it.
 
-    Files that are damaged are left out, unless all are. ``run_tasks`` runs a function over many files.
-    Raises SourceError naming a file if none is sound.
+    Damaged files are left out, unless all are damaged. ``run_tasks`` runs a function over many files. Raises
+    SourceError naming a file if none is sound.
     """
     parquet = [file.path for file in files if not file.is_orc and file.size_bytes]
     found: dict[pa.Schema, str] = {}

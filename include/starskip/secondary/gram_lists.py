@@ -1,7 +1,7 @@
 """Look up the lists of n-grams in the runs of an index.
 
-A condition asks for many grams, in every run of an index, and of each it needs a row or two of a small block.
-So the keys of a block are kept as bytes once it is read: finding one among them takes no call of Arrow.
+A condition looks up many grams in every run of an index, and for each it needs a row or two of a small block.
+So the keys of a block are kept as bytes once it is read: finding a key takes no call of Arrow.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from starskip.secondary.intersection import union
 from starskip.secondary.run_reader import RunReader
 
 GramKeys = tuple[bytes, bytes]
-"""The first and the last key of a gram; those between are of its other partitions of lengths."""
+"""The first and the last key of a gram; the keys between are its other length partitions."""
 _KEY_BYTES = 64
-"""About what a key takes in memory, with its count and address."""
+"""About the bytes of a key in memory, with its count and address."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A block's rows: keys in order, and of each the number of its entries, and its address or its list."""
+    """A block's rows: keys in order, each with its number of entries and its address or list."""
 
     keys: Sequence[bytes]
     entries: npt.NDArray[np.int64]
@@ -40,7 +40,7 @@ class _Block:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes that it takes once all its lists are decoded."""
+        """About its bytes once all lists are decoded."""
         return _KEY_BYTES * len(self.keys) + 2 * int(self.postings.nbytes)
 
     def within(self, keys: GramKeys) -> range:
@@ -48,7 +48,7 @@ class _Block:
         return range(bisect_left(self.keys, keys[0]), bisect_right(self.keys, keys[1]))
 
     def lists(self, rows: range) -> list[BitMap64] | None:
-        """Return bitmaps of all entries of some rows, which nobody may change; None if one is stopped."""
+        """Return bitmaps of all entries of some rows, not to be changed; None if a row is stopped."""
         at = np.asarray(rows, np.int64)
         is_single = self.is_single[at]
         found = []
@@ -71,7 +71,7 @@ def gram_blocks(run: RunReader, keys: GramKeys) -> range:
 
 
 def count_gram(runs: Sequence[RunReader], keys: GramKeys) -> int:
-    """Return how many entries a gram has; of blocks that have others, too, the rows are looked at."""
+    """Return the number of entries of a gram; blocks that it shares with other grams are read."""
     found = 0
     for run in runs:
         lows, highs = run.bounds_as_bytes
@@ -86,7 +86,7 @@ def count_gram(runs: Sequence[RunReader], keys: GramKeys) -> int:
 
 
 def gram_rows(runs: Sequence[RunReader], keys: GramKeys) -> BitMap64 | None:
-    """Return the rows that a gram has in some runs; None if it is stopped in one."""
+    """Return the rows of a gram in some runs; None if one run has stopped it."""
     found: list[BitMap64] = []
     for block in _blocks(runs, keys):
         lists = block.lists(block.within(keys))

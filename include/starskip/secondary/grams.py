@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from starskip.tables.distinct_numbers import distinct_numbers
 
 _BITS = 21
-"""Of a Unicode character."""
+"""Bits of a Unicode character."""
 _ROW_BITS = 24
 _EXACT_LENGTHS = 24
 _STEPS = 8
@@ -35,14 +35,14 @@ class GramEntries:
     grams: tuple[str, ...]
 
     def key_bytes(self, keys: pa.Array) -> pa.Array:
-        """Return keys as ``gram_key`` makes them."""
+        """Return keys in the form of ``gram_key``."""
         numbers = keys.to_numpy()
         found = zip((numbers // 256).tolist(), (numbers % 256).tolist(), strict=True)
         return pa.array([gram_key(self.grams[gram], partition) for gram, partition in found], pa.binary())
 
 
 def length_partition(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the partition of lengths in characters; it never falls as lengths rise, and fits a byte."""
+    """Return the partition of lengths in characters; it rises with the length, and fits a byte."""
     above = np.maximum(lengths, _EXACT_LENGTHS) / _EXACT_LENGTHS
     steps = np.floor(np.log2(above) * _STEPS).astype(np.int64)
     return np.minimum(np.where(lengths < _EXACT_LENGTHS, lengths, _EXACT_LENGTHS + steps), 255)
@@ -81,7 +81,7 @@ def gram_entries(texts: pa.Array, length: int) -> GramEntries:
         packed = (packed << _BITS) | characters[at + offset]
     codes = pa.array(packed).dictionary_encode()
     distinct = codes.dictionary.to_numpy()
-    # Numbers of characters compare as their UTF-8 bytes do.
+    # Numbers of Unicode characters compare as their UTF-8 bytes do.
     order = np.argsort(distinct)
     ranks = np.empty(len(distinct), np.int64)
     ranks[order] = np.arange(len(distinct))

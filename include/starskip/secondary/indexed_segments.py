@@ -25,7 +25,7 @@ _TABLES_KEPT = 16
 
 
 def known_schema(metadata: TableMetadata) -> TableSchema:
-    """Return the columns of the files as they were indexed, without those of the partition."""
+    """Return the columns of the files as they were indexed, without the partition columns."""
     return TableSchema(schema_of_text(metadata.source.options[SCHEMA]), ())
 
 
@@ -33,9 +33,9 @@ def known_schema(metadata: TableMetadata) -> TableSchema:
 def known_segments(
     metadata: TableMetadata,
 ) -> tuple[tuple[SecondaryIndex, ...], tuple[IndexedSegment, ...]]:
-    """Return the indexes that know all files of the metadata, and the segments of these files.
+    """Return the indexes that cover all files of the metadata, and the segments of these files.
 
-    All files count as live: who asks compares them with what is to be read. Raises StorageError.
+    All files count as live: the caller compares them with the files to be read. Raises StorageError.
     """
     schema = known_schema(metadata)
     types = schema.types_by_name()
@@ -63,7 +63,7 @@ def indexed_segment(
     indexes: Sequence[SecondaryIndex],
     schema: TableSchema,
 ) -> IndexedSegment:
-    """Return a segment; ``files``: those that count, by position; partitions are told by the files."""
+    """Return a segment; ``files``: the live files by position, which also have the partition values."""
     file_rows = np.zeros(segment.rows, np.int64)
     positions = metadata.live[name]
     of = metadata.rows.slice(metadata.row_slices[name].start, metadata.row_counts[name])
@@ -96,7 +96,7 @@ def _typed(zones: pa.Table | None, kind: pa.DataType) -> pa.Table:
 def _partition_zones(
     column: str, files: Mapping[int, DataFileOfTable | None], file_rows: np.ndarray, schema: TableSchema
 ) -> pa.Table:
-    """Return the zones of a partition column: one a file, from the least to the greatest of one value."""
+    """Return the zones of a partition column: one zone a file, whose least and greatest are its one value."""
     kind = schema.columns.field(column).type
     values = [
         schema.partition_value(column, dict(file.partition if file else ()).get(column))

@@ -1,7 +1,7 @@
 """A table with its secondary indexes, opened to answer queries in one process.
 
-Each query sees the table's files as they are now: what an index knows of a file counts only if the file is
-the one that was indexed; new and changed files are scanned beside it.
+Each query sees the table's current files: an index's entries for a file count only if the file is unchanged
+since it was indexed; new and changed files are scanned as well.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Positions = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """The rows of a query, or their number alone, and how they were found."""
+    """The rows of a query, or only their number, and how they were found."""
 
     rows: pa.Table
     count: int
@@ -62,7 +62,7 @@ class QueryResult:
 class _Question:
     """A condition bound to the table's columns, with the paths that serve it.
 
-    ``columns``: those that are fetched; ``fields``: the columns and fields of structs that are answered.
+    ``columns``: the columns to fetch; ``fields``: the columns and fields of structs of the answer.
     """
 
     state: TableView
@@ -72,12 +72,12 @@ class _Question:
     fields: tuple[tuple[str, ...], ...]
 
     def cost(self, settings: SecondarySettings) -> Cost:
-        """Return what reading takes."""
+        """Return the cost model of reading the table."""
         read = tuple(dict.fromkeys([*self.columns, *columns_in(self.condition)]))
         return Cost(self.state.layout(read), settings, frozenset(self.columns), self.mapping.conjuncts)
 
     def covering(self, paths: Sequence[Path]) -> Path | None:
-        """Return the first of some paths whose keys are the whole answer, but for files beside."""
+        """Return the first path whose keys are the whole answer, except for files without index."""
         schema = self.state.schema.columns
         for path in paths:
             is_exact = isinstance(path, RangePath) and not self.mapping.residual([path])
@@ -88,7 +88,7 @@ class _Question:
 
 @dataclass
 class IndexedTable:
-    """Answers queries; what was read of indexes and footers stays in memory for the next one."""
+    """Answers queries; blocks of indexes and footers stay in memory for the next query."""
 
     opened: OpenedTable
     settings: SecondarySettings = field(default_factory=SecondarySettings)
@@ -101,7 +101,7 @@ class IndexedTable:
         limit: int | None = None,
         path: Sequence[str] = (),
     ) -> pa.Table:
-        """Return the rows that satisfy a condition, exactly those of a scan, in any order.
+        """Return the rows that satisfy a condition, exactly a scan's rows, in any order.
 
         ``columns``: also fields of structs, ``p.z``, and names in backticks.
         """
@@ -123,8 +123,8 @@ class IndexedTable:
     ) -> QueryResult:
         """Return the rows that satisfy a condition, or with ``is_count`` their number, and statistics.
 
-        ``path``: the indexes to intersect in place of what would be chosen, or ``scan``. Raises
-        UnsupportedQuery, ConfigError and SourceError.
+        ``path``: forces the indexes to intersect, or ``scan``. Raises UnsupportedQuery, ConfigError and
+        SourceError.
         """
         with counted_bytes() as beside:
             return self._answer(where, columns, limit, path, beside, is_count=is_count)
@@ -213,12 +213,13 @@ def open_table(
     file_format: str | None = None,
     version: int | None = None,
 ) -> IndexedTable:
-    """Open a table of which there are secondary indexes.
+    """Open a table that has secondary indexes.
 
-    ``file_format``: what the table is kept as, in place of what was found when they were made. ``version``:
-    of a Delta table that version, in place of the newest at each query; what is not indexed of it is scanned.
+    ``file_format``: the table's format, instead of the one found when the indexes were made. ``version``: a
+    version of a Delta table, instead of the newest at each query; its files that are not indexed are scanned.
 
-    Raises SourceError where there are none or can be none, and StorageError for metadata that cannot be read.
+    Raises SourceError for a table that has no secondary indexes or cannot have any, and StorageError for
+    metadata that cannot be read.
     """
     existing_indexes(path, metadata_root, file_format)
     opened = OpenedTable(path, metadata_root, file_format, version)
@@ -226,7 +227,7 @@ def open_table(
 
 
 def _forced(paths: Sequence[Path], forced: Sequence[str]) -> list[Path]:
-    """Return the paths whose indexes are among those asked for, in the order of these; none for a scan."""
+    """Return the paths that use only ``forced`` indexes, in their order; none for a scan."""
     if tuple(forced) == SCAN:
         return []
     chosen = [each for each in paths if set(path_indexes(each)) <= set(forced)]
@@ -256,11 +257,11 @@ class _Fetch:
     counts: FetchCounts = field(default_factory=FetchCounts)
 
     def __post_init__(self) -> None:
-        """Go slowly where a limit may end it."""
+        """Set a slow pace where a limit may end the fetch."""
         self.pace = None if self.limit is None else GrowingReads(self.limit)
 
     def found(self, plan: Plan) -> Iterator[tuple[int, pa.Table | None]]:
-        """Yield numbers of rows, with the rows themselves where they are at hand."""
+        """Yield numbers of rows, with the rows themselves where they were fetched."""
         state = self.question.state
         residual = self.question.mapping.residual
         covering = self.question.covering(plan.paths) if not self.is_count and len(plan.paths) == 1 else None
@@ -282,7 +283,7 @@ class _Fetch:
             yield from self._rows(file, None, (self.question.condition,))
 
     def _rows_at(self, window: Window) -> Iterator[tuple[int, pa.Table]]:
-        """Yield the rows of a window that satisfy what its paths are not sure of."""
+        """Yield the rows of a window that satisfy the predicates that its paths leave open."""
         addresses = addresses_in(window.rows)
         files = file_of(addresses)
         begin = np.flatnonzero(np.diff(files, prepend=-1))
@@ -306,7 +307,7 @@ class _Fetch:
         return self.reader.windows(plan.paths, _EVERY if self.limit is None else self.limit, weighed)
 
     def _weighed(self, plan: Plan) -> WeighedLists | None:
-        """Return how lists that a limit may make superfluous are weighed; None where all are read anyway."""
+        """Return the weights for lists that a limit may make superfluous; None where all are read anyway."""
         if self.limit is None or plan.rows is not None or len(plan.paths) < 2:
             return None
         cost, mapping = self.question.cost(self.settings), self.question.mapping
@@ -332,14 +333,14 @@ class _Fetch:
 def _wanted(question: _Question, predicates: Sequence[Expression], *, is_count: bool) -> Wanted:
     columns = question.columns
     if is_count or not columns:
-        # Rows are counted on a column, the narrowest that there is in any case: that of a predicate.
+        # Rows are counted on one column: a predicate's, since that is read in any case.
         of_predicates = [name for each in predicates for name in columns_in(each)]
         columns = tuple([*columns, *of_predicates, question.state.schema.columns.names[0]][:1])
     return Wanted(question.state.schema, columns, tuple(predicates))
 
 
 def _of_fields(rows: pa.Table, fields: Sequence[tuple[str, ...]]) -> pa.Table:
-    """Return columns and fields of structs, these by their dotted names."""
+    """Return columns, and fields of structs by their dotted names."""
     if all(len(path) == 1 for path in fields):
         return rows
     names = [path[0] if len(path) == 1 else column_name(path) for path in fields]
@@ -347,14 +348,14 @@ def _of_fields(rows: pa.Table, fields: Sequence[tuple[str, ...]]) -> pa.Table:
 
 
 def _resolved(columns: Sequence[str], state: TableView) -> tuple[tuple[str, ...], ...]:
-    """Return the paths of columns and of fields of structs, in any case of their letters."""
+    """Return the paths of columns and of fields of structs; case does not matter."""
     known = state.schema.types()
     small: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for path in known:
         small.setdefault(tuple(part.lower() for part in path), []).append(path)
     found: dict[tuple[str, ...], None] = {}
     for name in columns:
-        # A name may be quoted as in SQL, or be that of a column as the table has it.
+        # A name may be quoted as in SQL, or be a column's exact name.
         readings = tuple(dict.fromkeys([*_parsed(name), (name,)]))
         near = [each for path in readings for each in small.get(tuple(map(str.lower, path)), ())]
         exact = next((path for path in readings if path in known), None)

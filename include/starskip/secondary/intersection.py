@@ -1,9 +1,9 @@
 """Intersect k inputs of row addresses, reading none further than needed.
 
-The loop is the INTERSECT operator's of AsterixDB: find the greatest address at hand, have every other input
-catch up with it, and as soon as one input ends, all is done. An input catches up by leaving unread the pieces
-that end before; within a window of addresses bitmaps are intersected, the shortest first, which gallops
-(Bentley and Yao, 1976).
+The loop of AsterixDB's INTERSECT operator: find the greatest current address, let every other input catch up
+with it, and stop as soon as one input ends. An input catches up by skipping the pieces that end before;
+within a window of addresses bitmaps are intersected, the shortest first, which gallops (Bentley and Yao,
+1976).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Numbers = npt.NDArray[np.int64]
 LAST_ADDRESS = 2**64 - 1
 _FILE_BITS = 32
 _MOST_ASKED = 256
-"""Addresses, by the pieces of an input, from which pieces are looked for one by one."""
+"""Addresses for each piece of an input from which pieces are tested one by one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pieces:
-    """Entries that are read piece by piece; none of a piece lies outside its ``lows`` to its ``highs``.
+    """Entries that are read piece by piece; a piece has no entry outside its ``lows`` to ``highs``.
 
-    ``read`` gives the entries of some pieces, by their numbers, in bitmaps that nobody may change: all of
-    them for None, at least those that are among some addresses otherwise.
+    ``read`` returns the entries of some pieces, by their numbers, in bitmaps not to be changed: all entries
+    for None, else at least the entries among the given addresses.
     """
 
     lows: Addresses
@@ -37,7 +37,7 @@ class Pieces:
     read: Callable[[Numbers, BitMap64 | None], Iterable[BitMap64]]
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of pieces."""
         return len(self.lows)
 
 
@@ -67,7 +67,7 @@ NO_PIECES = pieces_together(())
 class PostingInput:
     """The union of pieces in any order, each read when an intersection comes to it.
 
-    ``held``: entries that are at hand from the start. ``pieces_read`` counts the pieces that were read.
+    ``held``: entries that are known from the start. ``pieces_read`` counts the pieces that were read.
     """
 
     pieces: Pieces = NO_PIECES
@@ -104,7 +104,7 @@ class PostingInput:
         return low if found is None else min(found, low)
 
     def next_piece(self, address: int) -> int:
-        """Return where the first piece begins that lies behind an address."""
+        """Return the beginning of the first piece behind an address."""
         at = int(np.searchsorted(self._lows, np.uint64(address), side="right"))
         unread = np.flatnonzero(self._unread[at:])
         return int(self._lows[at + unread[0]]) if len(unread) else LAST_ADDRESS
@@ -121,9 +121,9 @@ class PostingInput:
         return found
 
     def steps(self, entries: int) -> Iterator[BitMap64]:
-        """Yield all addresses, each once: so many at first, then twice as many each time.
+        """Yield all addresses, each once: ``entries`` at first, then twice as many each time.
 
-        What comes later is not read before it is asked for.
+        Later pieces are read only when they are asked for.
         """
         told, new = BitMap64(), self.held.copy()
         for at in range(len(self.pieces) + 1):
@@ -139,10 +139,10 @@ class PostingInput:
                 new = union([new, *self.pieces.read(self._order[[at]], None)]) - told
 
     def among(self, addresses: BitMap64, until: int = 0) -> BitMap64:
-        """Return those of some addresses that the input has; pieces that reach none stay unread.
+        """Return the given addresses that the input has; pieces that reach none of them stay unread.
 
-        ``until``: the address before which nothing is asked for again, ``LAST_ADDRESS`` for all. Of a piece
-        that ends before no more is gathered than what is asked for; others are held.
+        ``until``: no later call asks for an address before it; ``LAST_ADDRESS`` if this call is the last.
+        From a piece that ends before ``until`` only ``addresses`` are gathered; other pieces are held.
         """
         near = self._near(addresses)
         if until < LAST_ADDRESS:
@@ -164,7 +164,7 @@ class PostingInput:
 
     def _near(self, addresses: BitMap64) -> npt.NDArray[np.bool_]:
         if len(addresses) > _MOST_ASKED * len(self._lows):
-            # A list of all of them would be long, where there are few pieces to look for.
+            # A list of all addresses would be long, and the pieces are few.
             near = np.flatnonzero(self._unread).tolist()
             low, high = self._lows.tolist(), self._highs.tolist()
             is_near = np.zeros(len(low), np.bool_)
@@ -193,7 +193,7 @@ def rising(lows: Addresses) -> Numbers:
 
 
 def union(bitmaps: Sequence[BitMap64]) -> BitMap64:
-    """Return a bitmap of what some bitmaps have, which may be one of them."""
+    """Return the union of bitmaps; it may be one of them itself."""
     held = [each for each in bitmaps if each]
     if not held:
         return BitMap64()
@@ -210,11 +210,11 @@ def intersect(inputs: Sequence[PostingInput]) -> Iterator[BitMap64]:
     at = _caught_up(inputs, 0) if inputs else None
     while at is not None:
         end = max(min(each.next_piece(at) for each in inputs), _next_file(at))
-        # Another input is read only where those before it have anything.
+        # An input is read only where all inputs before it have entries.
         to_read = {id(each): (each.unread_within(at, end), len(each.held)) for each in inputs}
         first, *others = sorted(inputs, key=lambda each: to_read[id(each)])
         common = first.window(at, end)
-        # Nothing is asked for behind the end of an input.
+        # No address behind the end of an input is needed.
         until = LAST_ADDRESS if first.seek(end) is None else end
         for each in others:
             if not common:
@@ -232,7 +232,7 @@ def intersection(inputs: Sequence[PostingInput]) -> BitMap64:
 
 
 def _held_together(inputs: Sequence[PostingInput]) -> Sequence[PostingInput]:
-    """Return what is at hand already as one input, and all others: their addresses need no walk."""
+    """Merge the inputs that are in memory to one; their addresses need no walk."""
     held = sorted((each.held for each in inputs if each.is_held), key=len)
     if len(held) < 2:
         return inputs

@@ -69,7 +69,7 @@ def _moment(value: pa.Scalar) -> str | None:
     try:
         return _plain(value.as_py())  # type: ignore[no-any-return]
     except (OverflowError, ValueError):
-        # Python's dates are those of the years 1 to 9999.
+        # Python has only dates of the years 1 to 9999.
         return _far_moment(value)
 
 

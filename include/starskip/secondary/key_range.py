@@ -1,4 +1,4 @@
-"""A range of keys, and what runs have told of it."""
+"""A range of keys, and its known overlaps with runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Overlap:
-    """Blocks of a run that overlap a range of keys, those within it, and the range's entries once counted."""
+    """Blocks of a run that overlap a range of keys, the blocks within it, and its entries once counted."""
 
     run: RunReader
     blocks: range
@@ -25,7 +25,7 @@ class Overlap:
 class KeyRange:
     """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone.
 
-    ``known``: what runs were asked of it, which a plan asks again and again.
+    ``known``: overlaps with runs, which a plan needs again and again.
     """
 
     low: pa.Array | None = None

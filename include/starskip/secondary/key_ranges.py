@@ -21,13 +21,13 @@ class KeyRanges:
     ranges: tuple[KeyRange, ...]
 
     def intersected(self, other: KeyRanges) -> KeyRanges:
-        """Return the ranges that both have."""
+        """Return the intersection of the ranges."""
         found = (_both(one, two) for one in self.ranges for two in other.ranges)
         return KeyRanges(tuple(each for each in found if each is not None))
 
 
 def key_ranges(predicate: Expression, path: tuple[str, ...]) -> KeyRanges | None:
-    """Return the keys of a column that satisfy a predicate exactly, None for one that is no set of ranges."""
+    """Return exactly the keys of a column that satisfy a predicate, None if they are no set of ranges."""
     found = comparison_of(predicate)
     if found is None or found.column.path != path or found.negated:
         return None
@@ -58,7 +58,7 @@ def key_ranges(predicate: Expression, path: tuple[str, ...]) -> KeyRanges | None
             if all(isinstance(part, str) for part in parts):
                 whole = pa.array(["".join(map(str, parts))])
                 return KeyRanges((KeyRange(whole, whole),))
-            # Only a prefix and nothing else is exactly a range.
+            # Only a pure prefix is exactly a range.
             if len(parts) == 2 and isinstance(parts[0], str) and getattr(parts[1], "value", "") == "%":
                 return _prefix(parts[0])
     return None
@@ -93,7 +93,7 @@ def _both(one: KeyRange, two: KeyRange) -> KeyRange | None:
 
 
 def _is_below(one: pa.Array, two: pa.Array) -> bool:
-    """Compare single values; bounds of a prefix are bytes where texts are."""
+    """Compare single values; a prefix's bounds are bytes, a text's are text."""
     if is_text(one.type) != is_text(two.type):
         one, two = one.cast(pa.binary()), two.cast(pa.binary())
     keys, bound = order_keys(one), order_keys(two)

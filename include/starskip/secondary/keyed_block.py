@@ -1,4 +1,4 @@
-"""The entries of a block of a b-tree in memory, of which ranges of keys are asked for again and again."""
+"""The entries of a b-tree's block in memory, for repeated look-ups of key ranges."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ from starskip.secondary.entries import (
 )
 
 _SELDOM = 4
-"""A query asks a block up to three times; one that is asked more often is asked by others, too."""
+"""A query asks a block up to three times; more calls come from several queries."""
 _SORTED_AT_ONCE = 256
-"""So few addresses are sorted each time; of more the order is kept."""
+"""Up to this many addresses are sorted each time; for more the order is kept."""
 
 
 @dataclass(eq=False)
 class KeyedBlock:
-    """The entries of a block of a b-tree, so that those of a range of keys are found without sorting.
+    """The entries of a b-tree's block, arranged so that a key range's entries are found without sorting.
 
-    ``keys``: of its rows, rising. ``ends``: the number of entries before each row, and of all. ``singles``:
-    the rows of one entry, ``addresses``: theirs. ``listed``: the rows with a bitmap of entries, ``lists``.
-    ``asked``: how often it was asked. At first nothing is kept: that takes longer, once.
+    ``keys``: the rows' keys, rising. ``ends``: the number of entries before each row, and of all.
+    ``singles``: the rows of one entry, with their ``addresses``. ``listed``: the rows with a bitmap of
+    entries, in ``lists``. ``asked``: the number of calls. The first calls keep no order, since making one
+    takes longer, once.
     """
 
     keys: Keys
@@ -47,7 +48,7 @@ class KeyedBlock:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes that it takes, with what is kept once it is asked for."""
+        """About its bytes, with the order that later calls keep."""
         numbers = len(self.ends) + len(self.singles) + 4 * len(self.addresses)
         return 8 * numbers + int(self.keys.nbytes) + 2 * self.lists.nbytes
 
@@ -59,9 +60,9 @@ class KeyedBlock:
         return rising, order, rising_bitmap(rising)
 
     def bitmaps(self, start: int, end: int, among: BitMap64 | None = None) -> Iterator[BitMap64]:
-        """Yield bitmaps, which nobody may change, whose union holds the entries of rows from start to end.
+        """Yield bitmaps, not to be changed, whose union holds the entries of rows from start to end.
 
-        ``among``: addresses, of which at least those are told that are entries.
+        ``among``: the addresses of interest; entries outside them may be left out.
         """
         self.asked += 1
         is_kept = self.asked > _SELDOM

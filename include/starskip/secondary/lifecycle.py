@@ -1,7 +1,7 @@
 """Create, refresh, optimize, delete, vacuum and describe the secondary indexes of a table.
 
-The lifecycle is that of skipping's metadata, manifests and all, for another artefact: what is kept of a
-segment of files are sorted runs of entries instead of a row for each file.
+The lifecycle of skipping's metadata, manifests included, for another artefact: a segment of files keeps
+sorted runs of entries instead of a row for each file.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 
 
 def index_storage(path: str, root: str | None = None) -> Storage:
-    """Return the store of a table's metadata, where skipping's is, too."""
+    """Return the store of a table's metadata, the same as skipping's."""
     return storage_for(metadata_location(hadoop_path(table_folder(full_path(path))), files_root(root)))
 
 
@@ -62,11 +62,11 @@ def create_indexes(
     clock: Clock = _CLOCK,
     engine: Engine = _ENGINE,
 ) -> Refreshed:
-    """Create indexes beside those that there are, and read the files once for all of them.
+    """Create indexes in addition to the existing ones, and read the files once for all of them.
 
-    ``primary``: the clustering key; without it one is looked for. ``version``: the files of that version of a
-    Delta table, or snapshot of an Iceberg table, in place of the newest. Raises ConfigError for an invalid
-    index, and SourceError for a table that cannot be read, or whose files have no secondary indexes.
+    ``primary``: the clustering key; without it one is looked for. ``version``: index that version of a Delta
+    table, or snapshot of an Iceberg table, instead of the newest. Raises ConfigError for an invalid index,
+    and SourceError for a table that cannot be read, or whose files have no secondary indexes.
     """
     indexes = [secondary_index(each) for each in specifications]
     if any(index.kind_of_index is Kind.PRIMARY for index in indexes):
@@ -100,7 +100,7 @@ def refresh_indexes(
 ) -> Refreshed:
     """Bring all indexes up to date; only files that are new or changed are read.
 
-    ``version``: that version of a Delta table, or snapshot of an Iceberg table, in place of the newest.
+    ``version``: that version of a Delta table, or snapshot of an Iceberg table, instead of the newest.
     """
     former = existing_indexes(path, root, file_format)
     options = former.source.options
@@ -114,8 +114,8 @@ def refresh_indexes(
 def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _ENGINE) -> int | None:
     """Merge all runs of each index, without dead entries; None if there is nothing to do.
 
-    The merge of a large index is cut by key into tasks. A run that is written begins behind the keys of the
-    one before.
+    The merge of a large index is cut by key into tasks. Each written run begins behind the keys of the one
+    before.
     """
     return optimize_metadata(
         index_storage(path, root),
@@ -127,7 +127,7 @@ def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _EN
 
 
 def delete_indexes(path: str, specifications: Sequence[str] | None, *, root: str | None = None) -> Manifest:
-    """Have indexes, by default all, be used no more; a vacuum removes them."""
+    """Mark indexes, by default all, as deleted; a vacuum removes them."""
     storage = existing_indexes(path, root).storage
     named = (
         None if specifications is None else [secondary_index(each).specification for each in specifications]

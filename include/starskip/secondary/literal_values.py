@@ -2,8 +2,8 @@
 
 A literal of another type is refused, because Spark would cast it, or the column in every row. These literals
 need no cast of the column: a whole number beside decimals and doubles, a decimal beside doubles, a text or a
-date beside dates and times. Spark compares floats as doubles, so that a literal beside floats is a
-number that floats have.
+date beside dates and times. Spark compares floats as doubles, so a literal beside floats must be exactly a
+float.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _ACCEPTED: tuple[tuple[Callable[[pa.DataType], bool], tuple[type, ...], str], ..
     (pa.types.is_float32, (int, float, Decimal), "a number that floats have, such as 0.5"),
     (pa.types.is_float64, (int, float, Decimal), "a number such as 0.5"),
 )
-"""Types that are compared, what their literals are in Python, and how a user writes one."""
+"""Types that are compared, the Python types of their literals, and how a user writes a literal."""
 
 
 def literal_value(node: exp.Expression) -> Value:
@@ -100,7 +100,7 @@ def typed_literals(column: Column, kind: pa.DataType, values: Sequence[Value]) -
 
 
 def refused(message: str) -> UnsupportedQuery:
-    """Return the error of a condition that is not evaluated here."""
+    """Return the error for a condition that is not evaluated here."""
     return UnsupportedQuery(message, reason=REASON)
 
 
@@ -145,7 +145,7 @@ def _date_of_text(text: str) -> date | None:
 
 
 def _time_of_text(text: str) -> datetime | None:
-    """Return the time that a text is, with a zone or without."""
+    """Parse a text as a time, with a zone or without."""
     try:
         return datetime.fromisoformat(text.strip()) if _TIME.fullmatch(text.strip()) else None
     except ValueError:
@@ -153,7 +153,7 @@ def _time_of_text(text: str) -> datetime | None:
 
 
 def _scalar(kind: pa.DataType, value: Any) -> pa.Scalar | None:
-    """Return the value in the column's type, None if that has no such value."""
+    """Return the value in the column's type, None if the type has no such value."""
     if value is None:
         return pa.scalar(None, kind)
     if pa.types.is_date32(kind) and isinstance(value, str):
@@ -163,7 +163,7 @@ def _scalar(kind: pa.DataType, value: Any) -> pa.Scalar | None:
     elif pa.types.is_decimal(kind):
         value = Decimal(value)
         if kind.precision - kind.scale - value.as_tuple().exponent > _LONGEST_DECIMAL:
-            # Spark compares both as decimals that are too long.
+            # Spark would compare both as decimals beyond the greatest length.
             return None
     elif pa.types.is_floating(kind):
         value = float(value)
@@ -182,7 +182,7 @@ def _float32(number: Any) -> float:
 
 
 def _microseconds(kind: pa.DataType, value: Any) -> int | None:
-    """Return microseconds since the epoch; times without a zone are of UTC."""
+    """Return microseconds since the epoch; times without a zone are in UTC."""
     if isinstance(value, str):
         value = _time_of_text(value)
     elif not isinstance(value, datetime):
@@ -194,7 +194,7 @@ def _microseconds(kind: pa.DataType, value: Any) -> int | None:
 
 
 def _mismatch(column: Column, kind: pa.DataType, value: Value, written: str) -> UnsupportedQuery:
-    """Return the error of a value that the column's type has not; it says how to write one."""
+    """Return the error for a value that the column's type lacks; it says how to write a literal."""
     if kind == pa.float32() and type(value) in (int, float, Decimal) and math.isfinite(_float32(value)):
         written = f"{_float32(value)!r}, the nearest number that floats have"
     shown = printable(repr(value) if isinstance(value, (str, bytes)) else str(value), 100)

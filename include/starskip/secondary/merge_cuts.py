@@ -1,6 +1,6 @@
-"""Cut the merge of an index's runs into parts by key, of about as many bytes each, for a task each.
+"""Cut the merge of an index's runs into parts by key, of about equal bytes, for one task each.
 
-The tasks look at the bounds of blocks and give a few of them back: who plans holds some keys a part, however
+Tasks read the bounds of blocks and return a few of them: the driver holds some keys for each part, however
 many rows there are. Points are cut by x, the leading order in which they are packed.
 """
 
@@ -25,15 +25,15 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
 PART_BYTES = 64 << 20
-"""Stored bytes of runs below which merging them is not cut."""
+"""Stored bytes of runs up to which a merge is not cut."""
 MOST_PARTS = 16
-"""A part is a run afterwards, which every query opens: no more are cut on account of PART_BYTES."""
+"""Most parts on account of PART_BYTES: each part becomes a run, which every query opens."""
 LARGEST_PART_BYTES = 256 << 20
-"""Stored bytes that a part of a very large index has."""
+"""Stored bytes of a part of a very large index."""
 _SAMPLED = 16
-"""Bounds that are looked at for each part."""
+"""Bounds that are sampled for each part."""
 _CUT_BYTES = 64
-"""A cut lies between keys and need not be one: so many bytes of a text or binary value are enough."""
+"""A cut lies between keys and need not be a key: this many bytes of a text or binary value are enough."""
 _GOLDEN = 0.618033988749895
 """Its multiples spread evenly over the unit interval."""
 _NOTHING_KEPT = ColumnCache(0)
@@ -42,20 +42,20 @@ Weights = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """A run of a segment; ``places``: a file of the new numbers of the segment's files, None if they stay."""
+    """A run of a segment; ``places``: the file with new numbers of the segment's files, None if they stay."""
 
     rows: DataFile
     blocks: DataFile
     places: DataFile | None = None
 
     def reader(self, storage: Storage) -> RunReader:
-        """Return a reader that keeps nothing of what it has read."""
+        """Return a reader without a cache."""
         return RunReader(storage, self.rows, self.blocks, cache=_NOTHING_KEPT)
 
 
 @dataclass(frozen=True, slots=True)
 class RunsToCut:
-    """The runs of an index that are read together, and the rows of their tables' files."""
+    """The runs of an index that are merged together, and the rows of the indexed files."""
 
     index: SecondaryIndex
     runs: tuple[RunFiles, ...]
@@ -83,7 +83,7 @@ class _RunToSample:
     step: int
 
     def sample(self) -> tuple[pa.Array, Weights]:
-        """Return the first keys of a few blocks, and the weight from each of them to the next."""
+        """Return the first keys of a few blocks, and the weight from each key to the next."""
         reader = self.run.reader(self.storage)
         is_points = self.index.kind_of_index is Kind.RTREE
         keys = _within_blocks(reader) if is_points else joined(reader.bounds, "low")
@@ -92,7 +92,7 @@ class _RunToSample:
             keys = pc.binary_slice(keys.cast(pa.binary()), 0, _CUT_BYTES)
         weights = reader.stored_bytes[: len(keys)]
         if self.index.kind_of_index is not Kind.NGRAM:
-            # Lists of neighbouring rows take next to no bytes, but each entry is renumbered.
+            # Lists of neighbouring rows have few bytes, but each entry must be renumbered.
             weights = np.maximum(weights, reader.entries_of_each_block[: len(keys)])
         if self.index.kind_of_index is Kind.RTREE:
             order = np.argsort(keys.to_numpy(), kind="stable")
@@ -105,7 +105,7 @@ class _RunToSample:
 
 
 def _within_blocks(reader: RunReader) -> pa.Array:
-    """Return an x in each block: the blocks of a slice all begin at about the same one."""
+    """Return an x within each block: all blocks of a slice begin at about the same x."""
     low, high = (np.asarray(reader.bounds[name].to_numpy(), np.float64) for name in ("low_x", "high_x"))
     is_bounded = np.isfinite(low) & np.isfinite(high)
     width = np.where(is_bounded, high, 0.0) - np.where(is_bounded, low, 0.0)
@@ -116,7 +116,7 @@ RunTasks = Callable[..., list[tuple[pa.Array, Weights]]]
 
 
 def key_parts(run_tasks: RunTasks, storage: Storage, merges: Sequence[RunsToCut]) -> list[list[KeyRange]]:
-    """Return for each merge ranges of keys in rising order that together hold all; null is of the last one.
+    """Return for each merge rising ranges of keys that together hold all keys; the last one includes null.
 
     ``run_tasks``: as ``EngineTasks`` has it. Raises StorageError naming a run that is gone or damaged.
     """
@@ -143,7 +143,7 @@ def _ranges(samples: Sequence[tuple[pa.Array, Weights]], parts: int) -> list[Key
     distinct, rank = ranked(keys)
     until = np.cumsum(np.bincount(rank, weights))
     shares = until[-1] * np.arange(1, parts) / parts
-    # A cut is the first key of a part: what lies before it has reached the share.
+    # A cut is the first key of a part: the weight before it has reached the share.
     at = np.unique(np.searchsorted(until, shares, "left") + 1)
     cuts = [distinct.slice(each, 1) for each in at[at < len(distinct)].tolist()]
     edges = [None, *cuts, None]

@@ -1,4 +1,4 @@
-"""Write the live entries of all segments of each index anew, for optimize: cut by key, a task a part."""
+"""Rewrite the live entries of all segments of each index, for optimize: cut by key, one task a part."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MergedIndexes:
                 found[name] = write_rows(staged, name, pa.concat_tables(zones)) if zones else ()
             else:
                 for of in groups:
-                    # Each of many tasks reads them where they are needed.
+                    # Tasks read the places from the store where they need them.
                     if groups[of] and of not in files:
                         files[of] = write_places(staged, places[of])
                 runs[name] = tuple(
@@ -88,7 +88,7 @@ def _new_places(metadata: TableMetadata, order: pa.Array) -> dict[str, Places]:
 
 
 def _zones(metadata: TableMetadata, file: DataFile, places: Places) -> pa.Table:
-    """Return the bounds of row groups, one row each, of the files that live."""
+    """Return the bounds of the live files' row groups, one row each."""
     rows = read_columns(metadata.storage, [file], read_schema(metadata.storage, file).names).combine_chunks()
     moved = places[rows["file"].to_numpy()]
     at = rows.column_names.index("file")

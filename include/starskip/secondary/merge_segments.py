@@ -1,8 +1,8 @@
 """Merge the runs of all segments of an index into few, in memory that does not grow with them.
 
-Runs of keys are merged as sorted streams: what is below the last key that each has read is complete.
-Points of r-trees are merged slice by slice of x. A part is a range of keys, or of x: parts are merged by
-tasks of their own. The keys, or slices, of a written run follow those of the one before.
+Runs of keys are merged as sorted streams: keys below the least of the streams' last keys are complete. Points
+of r-trees are merged slice by slice of x. A part is a range of keys, or of x, and each part has a task of its
+own. A written run begins behind the keys, or slices, of the run before.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 Places = npt.NDArray[np.int64]
-"""The new number of each file of a segment, -1 of a dead one."""
+"""The new number of each file of a segment, -1 for a dead file."""
 _SHARE = 4
-"""All that streams have read ahead, or a slice of points, is this part of a run."""
+"""The rows that streams have read ahead, or a slice of points, are this part of a run."""
 
 
 @dataclass(frozen=True, slots=True)
 class MergePart:
     """Task that merges the runs of an index within a range of keys; it may run in another process.
 
-    Null is of the range that has no end.
+    Null belongs to the range without an end.
     """
 
     storage: Storage
@@ -79,7 +79,7 @@ class MergePart:
         schema = pa.unify_schemas([reader.empty.schema for reader in readers], promote_options="permissive")
         is_points = self.index.kind_of_index is Kind.RTREE
         kind = None if is_points else schema.field("key").type
-        # A range keeps the runs that were asked of it, and so their files open, as long as the part is there.
+        # A range keeps its overlaps with runs, and so the runs' files open, as long as the part exists.
         within = replace(self.within, known={})
         streams = [
             _Stream(reader.typed(kind), _places(self.storage, run), schema, within)
@@ -94,7 +94,7 @@ class MergePart:
 
 
 def write_places(staged: StagedWrite, places: Places) -> DataFile:
-    """Write the new numbers of a segment's files; no version names them, so that a vacuum takes them away."""
+    """Write the new numbers of a segment's files; no version names the file, so a vacuum removes it."""
     return staged.write_file("places", "places.bin", places.astype(np.int64).tobytes())
 
 
@@ -111,7 +111,7 @@ def _places(storage: Storage, run: RunFiles) -> Places | None:
 class _Stream:
     """A run whose blocks within a range of keys are read one after the other.
 
-    ``held``: rows that are not merged yet; ``nulls``: those of null.
+    ``held``: rows that are not merged yet; ``nulls``: rows of null.
     """
 
     reader: RunReader
@@ -145,7 +145,7 @@ class _Stream:
         return rows if self.places is None else renumbered(rows, self.places)
 
     def read_on(self, at_least_bytes: int) -> None:
-        """Add the live rows of further blocks to those held."""
+        """Add the live rows of further blocks to the held rows."""
         found = [] if self.held is None else [self.held]
         read_bytes = 0
         while self.has_more and read_bytes < at_least_bytes:
@@ -162,7 +162,7 @@ class _Stream:
             self.keys = order_keys(joined(self.held, "key"))
 
     def taken(self, count: int) -> pa.Table:
-        """Return the first rows held, and hold them no more."""
+        """Remove and return the first held rows."""
         assert self.held is not None
         found = self.held.slice(0, count)
         self.held, self.keys = self.held.slice(count), self.keys[count:]
@@ -183,7 +183,7 @@ def _merged(index: SecondaryIndex, streams: Sequence[_Stream]) -> Iterator[pa.Ta
         if not unfinished:
             yield merge_runs(index, [stream.taken(stream.rows) for stream in held])
             continue
-        # Of the least key that a stream ends with, more rows may follow in that stream.
+        # The stream with the least last key may have more rows of that key.
         least = _least([stream.keys[-1:] for stream in unfinished])
         counts = [int(positions(stream.keys, least, "left")[0]) for stream in held]
         if any(counts):
@@ -242,7 +242,7 @@ def _points(streams: Sequence[_Stream], within: KeyRange) -> Iterator[pa.Table]:
 def _spans(
     low: npt.NDArray[np.float64], high: npt.NDArray[np.float64], within: KeyRange
 ) -> npt.NDArray[np.bool_]:
-    """Return which blocks begin before a part and end behind it."""
+    """Return which blocks begin before the part and end behind it."""
     if within.low is None or within.high is None:
         return np.zeros(len(low), np.bool_)
     return np.asarray((low < order_keys(within.low)[0]) & (high >= order_keys(within.high)[0]))
@@ -259,7 +259,7 @@ def _cuts(lows: npt.NDArray[np.float64], entries: npt.NDArray[np.int64]) -> npt.
 
 
 def renumbered(rows: pa.Table, places: Places) -> pa.Table:
-    """Move the entries of a run to the new numbers of their files and drop those of dead files."""
+    """Move the entries of a run to the new numbers of their files and drop entries of dead files."""
     valid = valid_mask(joined(rows, "address"))
     addresses = rows["address"].fill_null(0).to_numpy().view(np.uint64)
     moved = places[file_of(addresses)]

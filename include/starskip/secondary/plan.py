@@ -1,10 +1,10 @@
-"""Choose the paths by which a query is answered, in order, by counts of their entries.
+"""Choose the paths that answer a query, and their order, by counts of their entries.
 
 The greedy order of "Greedy List Intersection" (Krauthgamer and others, 2008): begin with the list whose order
-promises to be the cheapest one, and go on with the one that promises the cheapest fetch, as long as that
-saves more than reading it takes. As in the paper intersections are sampled: of a long list of a range or a
-box a few blocks are intersected with the rows at hand before all of it is read, of n-grams the list of the
-rarest one. A list that cannot pay even if it left no row is not looked at.
+is estimated to be cheapest, and continue with the list that promises the cheapest fetch, as long as it saves
+more than reading it costs. As in the paper, intersections are sampled: before a long list of a range or box
+is read, a few of its blocks are intersected with the current rows; for n-grams the rarest gram's list is. A
+list that could not pay even if it left no row is not considered.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ from starskip.secondary.postings import PostingReader
 from starskip.secondary.secondary_index import Kind
 
 SHORT = 0.05
-"""A list is read without a sample of it if that takes no more than this share of what is at stake."""
+"""A list is read without sampling if reading takes no more than this share of the time at stake."""
 _SLOW = 0.5
-"""A list is not read at all if that alone takes this share of a scan."""
+"""A list is not read if reading it alone takes this share of a scan."""
 _FEW = 10
-"""A limit is counted on to end a query where so many times as many rows are expected."""
+"""A limit is expected to end a query early if this many times its rows are expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The chosen paths in order, none for a scan.
 
-    ``rows``: what they leave, None for a scan, and for paths of which no more is read than is needed.
+    ``rows``: the rows that they leave; None for a scan, and for paths that are read only as far as needed.
     """
 
     candidates: tuple[Candidate, ...]
@@ -80,8 +80,8 @@ def choose_plan(
 ) -> Plan:
     """Return the cheapest plan among scan, the clustering key, each path alone, and greedy intersections.
 
-    ``covered``: paths that together answer the query without a fetch, ``with_rows`` by their keys. With a
-    ``limit`` that is far below what is expected a list is read only as far as needed.
+    ``covered``: paths that together answer the query without a fetch; ``with_rows``: their keys are the rows.
+    With a ``limit`` far below the expected rows a list is read only as far as needed.
     """
     paths = mapping.paths
     search = Search(mapping, reader, cost)
@@ -109,7 +109,7 @@ def choose_plan(
     else:
         differences = [path for path in paths if isinstance(path, WithoutPath)]
         best, best_ms, left_rows = _greedy(lists, differences, search, scan.estimated_ms)
-        # What was counted on the way counts for the scan, too: both then fetch the same last rows.
+        # Counts made on the way apply to the scan, too, so that both estimate the same last rows.
         scan = search.told_anew(scan, cost.layout.rows, search.scan_ms(left_rows))
         if best_ms >= scan.estimated_ms:
             best = Plan((), SCAN, _no_better(search.candidates, scan))
@@ -117,7 +117,7 @@ def choose_plan(
     if primary is not None:
         found_ms = next(each.estimated_ms for each in search.candidates if each.path == primary[0].chosen)
         if found_ms < best_ms:
-            reason = f"the clustering key leaves row groups alone: {found_ms:.2f} ms, others {best_ms:.2f} ms"
+            reason = f"the clustering key skips row groups: {found_ms:.2f} ms, others {best_ms:.2f} ms"
             best = Plan((), primary[0].chosen, reason, primary[0].paths, primary[0].rows)
     return Plan(tuple(search.candidates), best.chosen, best.reason, best.paths, best.rows)
 
@@ -129,7 +129,7 @@ def forced_plan(paths: Sequence[Path], reader: PostingReader, *, in_steps: bool 
 
 
 def _soon_enough(lists: Sequence[Path], search: Search, scan: Candidate, limit: int) -> Plan | None:
-    """Return the way that finds a limit's rows soonest; None where they may be too few to stop early."""
+    """Return the plan that finds a limit's rows soonest; None where the rows may be too few to stop early."""
     expected = search.left_rows
     if limit * _FEW > expected:
         return None
@@ -148,7 +148,7 @@ def _soon_enough(lists: Sequence[Path], search: Search, scan: Candidate, limit: 
 
 
 def _primary_plan(paths: Sequence[Path], search: Search) -> tuple[Plan, str] | None:
-    """Return the plan of the clustering key, with a reason where it is taken without others being weighed."""
+    """Return the plan of the clustering key, with a reason if it is chosen without weighing others."""
     path = next((each for each in paths if _is_primary(each)), None)
     if path is None:
         return None
@@ -171,7 +171,7 @@ def _primary_plan(paths: Sequence[Path], search: Search) -> tuple[Plan, str] | N
 def _greedy(
     paths: Sequence[Path], differences: Sequence[WithoutPath], search: Search, scan_ms: float
 ) -> tuple[Plan, float, float]:
-    """Return the last of the prefixes of the greedy order that saves time, its time, and the rows left."""
+    """Return the longest prefix of the greedy order that saves time, its time, and the rows left."""
     reader, cost = search.reader, search.cost
     lists = [list_of(path, search) for path in paths]
     told = {
@@ -204,7 +204,7 @@ def _greedy(
         if SHORT * fetch_ms < near_ms < fetch_ms:
             share = _sampled_share(each, rows, search, share)
         together = [*chosen, each.path]
-        # Both times are of the same share of the rows at hand.
+        # Both times assume the same share of the current rows.
         stays = staying(units, at_hand, share)
         without_ms = search.fetch(chosen, units, at_hand, {**known, id(each.path): share})
         with_ms = near_ms + search.fetch(together, stays, at_hand * share, known)
@@ -215,7 +215,7 @@ def _greedy(
             fetch_ms = without_ms
             continue
         rows = reader.within(each.path, rows)
-        # What the list really has of the rows counts for the plan without it, too.
+        # The measured share of the rows counts for the plan without the list, too.
         known_now = {**known, id(each.path): row_count(rows) / at_hand}
         search.told_anew(last, at_hand, spent_ms + search.fetch(chosen, units, at_hand, known_now))
         chosen, spent_ms = together, spent_ms + near_ms
@@ -230,7 +230,7 @@ def _greedy(
 
 
 def _sampled_share(each: EntryList, rows: Mapping[str, BitMap64], search: Search, otherwise: float) -> float:
-    """Return what share of rows a path has, by a sample of its blocks; ``otherwise`` if there is none."""
+    """Return a path's share of the rows, by a sample of its blocks; ``otherwise`` without a sample."""
     sample = search.reader.sample(each.path, search.cost.settings.sampled_blocks)
     if sample is None:
         return otherwise

@@ -16,7 +16,7 @@ from starskip.secondary.postings import PostingReader
 
 SCAN = ("scan",)
 _AT_HAND_NS = 10.0
-"""Time to look, for each row at hand, which blocks of other lists and which pages it lies in."""
+"""Time, for each current row, to find the blocks of other lists and the pages that hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ class Search:
         return found
 
     def told_anew(self, before: Candidate, rows: float, ms: float) -> Candidate:
-        """Keep another estimate in the place of one before; several candidates may have the same names."""
+        """Replace the estimate of a candidate; several candidates may have the same names."""
         found = Candidate(before.path, round(rows), ms)
         self.candidates = [found if each is before else each for each in self.candidates]
         return found
 
     def scan_ms(self, left_rows: float) -> float:
-        """Return the time of a scan that leaves so many rows."""
+        """Return the time of a scan that leaves ``left_rows`` rows."""
         return self.cost.scan(min(1.0, left_rows / max(self.cost.layout.rows, 1)))
 
     @property
@@ -74,19 +74,19 @@ class Search:
         return dict(sorted(found.items(), key=lambda each: each[1]))
 
     def has_counted(self, path: Path, rows: int) -> None:
-        """Take the rows that a path turned out to have in place of an estimate: boxes are estimated."""
+        """Replace a path's estimate by its real number of rows: boxes are estimated."""
         self._shares[id(path)] = min(1.0, rows / max(self.cost.layout.rows, 1))
         self._shares = dict(sorted(self._shares.items(), key=lambda each: each[1]))
 
     def share(self, path: Path) -> float:
-        """Return the share of the rows that a path has, counted."""
+        """Return a path's share of all rows, by its count."""
         return self._shares[id(path)]
 
     def left_share(self, chosen: Sequence[Path], known: Mapping[int, float] = {}) -> float:
-        """Return what share of the chosen paths' rows may satisfy all other predicates.
+        """Return the share of the chosen paths' rows that may satisfy all other predicates.
 
-        The most selective counts in full, the next by its square root, and so on: they may be correlated.
-        Shares that are ``known`` of these rows, by path, count in full.
+        The most selective predicate counts in full, the next by its square root, and so on, since they may be
+        correlated. Shares of these rows that are ``known``, by path, count in full.
         """
         apart = {id(path) for path in chosen} | known.keys()
         shares = (share for path, share in self._shares.items() if path not in apart)
@@ -112,9 +112,9 @@ def row_count(rows: Mapping[str, BitMap64]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class EntryList:
-    """Tells of a path, before any of it is read, its entries and the time to gather them.
+    """The estimates of an unread path: its entries and the time to gather them.
 
-    ``near_ms``: the time to find a few rows among them. ``units``: those that hold its rows.
+    ``near_ms``: the time to find a few rows among them. ``units``: the units that hold its rows.
     """
 
     path: Path
@@ -130,7 +130,7 @@ class EntryList:
 
 
 def list_of(path: Path, search: Search) -> EntryList:
-    """Estimate what a path takes by its count, and by the addresses where its blocks begin and end."""
+    """Estimate a path's times by its count, and by the first and last addresses of its blocks."""
     reader, cost = search.reader, search.cost
     count, reads = reader.count(path), reader.reads(path)
     units = cost.layout.units_of_blocks(reader.blocks(path), count)
@@ -138,12 +138,12 @@ def list_of(path: Path, search: Search) -> EntryList:
 
 
 def alone_ms(each: EntryList, search: Search) -> float:
-    """Return the time of a plan of one path."""
+    """Return the time of a plan with this path alone."""
     return each.gather_ms + search.fetch([each.path], each.units, each.count)
 
 
 def first_of(lists: Sequence[EntryList], search: Search) -> EntryList:
-    """Return the list to begin with: the first one of the greedy order that takes least, by its estimates."""
+    """Return the list to begin with: the first of the greedy order whose estimated time is least."""
     return min(lists, key=lambda each: _order_ms(each, lists, search))
 
 
@@ -169,14 +169,14 @@ def _order_ms(first: EntryList, lists: Sequence[EntryList], search: Search) -> f
 
 
 def rank(each: EntryList, search: Search) -> float:
-    """Return what a list takes by the share of the rows that it leaves out: the least one comes next.
+    """Return a list's time divided by the share of rows that it leaves out: the least rank comes next.
 
-    Of lists that are all read, as of predicates (Hellerstein, 1993), those that take little and leave much
-    out make all others cheaper.
+    As with predicates (Hellerstein, 1993), a list that costs little and leaves out much makes all others
+    cheaper.
     """
     return each.near_ms / max(1 - search.share(each.path), 1e-9)
 
 
 def staying(units: Units, rows: float, share: float) -> Units:
-    """Return how many units stay where a share of their rows does: one of its rows keeps a unit."""
+    """Return how many units stay if a share of their rows stays: a unit stays with any of its rows."""
     return tuple(each * (1 - (1 - share) ** (rows / max(each, 1.0))) for each in units)

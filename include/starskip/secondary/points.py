@@ -16,9 +16,9 @@ from starskip.secondary.run_reader import RunReader
 
 _Coordinates = npt.NDArray[np.float64]
 _LOOKED_AT = 4
-"""Blocks that are read in the time that the points of one block take to be compared."""
+"""Blocks that can be read in the time in which one block's points are compared."""
 _SAMPLED_AT_BORDER = 4
-"""Blocks whose points are looked at to estimate how many the others hold."""
+"""Blocks whose points are tested to estimate the others."""
 
 
 def box_of(path: PointPath) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -28,7 +28,7 @@ def box_of(path: PointPath) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Return which points a path has."""
+    """Return which points belong to a path."""
     least_x, least_y, most_x, most_y = path.box
     found = (x >= least_x) & (x <= most_x) & (y >= least_y) & (y <= most_y)
     if path.shape is None or not found.any():
@@ -43,10 +43,10 @@ def holds(path: PointPath, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64
 
 
 def count_points(path: PointPath, runs: Sequence[RunReader]) -> int:
-    """Count the entries of the blocks in a box; estimate those of blocks whose points have to be looked at.
+    """Count the entries of blocks within a box; estimate the entries of blocks whose points must be tested.
 
-    Of each of these the box covers a share. Points are not spread evenly: some blocks are read, and the
-    others are taken to hold as many times what their shares tell as those do.
+    The box covers a share of each of the latter blocks. Points are not spread evenly, so some blocks are
+    read, and the ratio of their points to their shares is applied to the others.
     """
     sure = 0
     at_border: list[tuple[RunReader, npt.NDArray[np.int64]]] = []
@@ -91,7 +91,7 @@ def _covered_shares(
 
 @dataclass(frozen=True, slots=True)
 class _PointBlock:
-    """The points of a block of an r-tree in the order of their addresses, so that a few of them are found."""
+    """The points of an r-tree's block in the order of their addresses, so that few points are found fast."""
 
     x: npt.NDArray[np.float64]
     y: npt.NDArray[np.float64]
@@ -104,11 +104,11 @@ class _PointBlock:
 
     @property
     def nbytes(self) -> int:
-        """About the bytes that it takes; its bitmap has about as many as the addresses."""
+        """About its bytes; the bitmap has about as many as the addresses."""
         return 4 * int(self.addresses.nbytes)
 
     def places(self, among: BitMap64) -> npt.NDArray[np.int64]:
-        """Return where those of its points are that have one of some addresses."""
+        """Return the positions of the points whose addresses are in ``among``."""
         common = self.bitmap & among
         return np.searchsorted(self.addresses, addresses_in(common))
 
@@ -116,10 +116,10 @@ class _PointBlock:
 def points_held(
     path: PointPath, run: RunReader, blocks: npt.NDArray[np.int64], among: BitMap64 | None = None
 ) -> Addresses:
-    """Return the addresses of those points of some blocks that a path has.
+    """Return the addresses of the points in some blocks that belong to a path.
 
-    ``among``: addresses, of which at least those are told that are held. Of a block that is asked for again
-    those points alone are looked at: it is put in the order of the addresses then, which takes longer once.
+    ``among``: the addresses of interest; others may be left out. From its second use on a block is kept
+    sorted by address, so that only the points in ``among`` are tested; sorting takes longer, once.
     """
     if among is None:
         x, y, addresses = _points(run, blocks)
@@ -155,7 +155,7 @@ def _points(run: RunReader, blocks: npt.NDArray[np.int64]) -> tuple[_Coordinates
 
 
 def reads_of_points(path: PointPath, run: RunReader) -> BlockReads:
-    """Return what is read of a run for a path; a block whose points are looked at counts as several."""
+    """Return the reads of a run for a path; a block whose points are tested counts as several."""
     blocks, inside = run.point_blocks(box_of(path))
     is_whole = inside & (path.shape is None)
     at_border = blocks[~is_whole].tolist()

@@ -40,12 +40,12 @@ from starskip.secondary.zones import zones_within
 
 _STRETCH_ROWS = 1 << 16
 Rows = Mapping[str, BitMap64]
-"""Bitmaps of addresses by segment; a segment that is left out has none."""
+"""Bitmaps of addresses by segment; a missing segment has no address."""
 
 
 @dataclass(frozen=True)
 class IndexedSegment:
-    """A segment of indexed files: ``file_rows`` by position, ``live`` ones, and runs by index."""
+    """A segment of indexed files: ``file_rows`` by position, the ``live`` files, and runs by index."""
 
     name: str
     file_rows: npt.NDArray[np.int64]
@@ -64,7 +64,7 @@ class IndexedSegment:
 
 @dataclass
 class PostingReader:
-    """Reads paths of one query; ``read`` counts, by index, what was read."""
+    """Reads paths of one query; ``read`` counts the reads by index."""
 
     segments: tuple[IndexedSegment, ...]
     read: dict[str, ReadCounts] = field(default_factory=dict)
@@ -77,11 +77,11 @@ class PostingReader:
         return self.read.setdefault(name, ReadCounts())
 
     def count(self, path: Path) -> int:
-        """Return how many entries a path gives: 5 % off at most for ranges, at most so many for n-grams.
+        """Return the number of a path's entries: within 5 % for ranges, an upper bound for n-grams.
 
-        Of boxes and shapes it is an estimate by the blocks and a sample of those at the border. Entries of
-        files that are gone or changed count too, until they are optimized away. The count is kept: a
-        plan asks for it with every path that it weighs.
+        For boxes and shapes it is an estimate by the blocks and a sample of the blocks at the border. Entries
+        of files that are gone or changed count too, until they are optimized away. The count is kept, since a
+        plan needs it again for every path that it weighs.
         """
         if id(path) not in self._counts:
             self._counts[id(path)] = path, self._count(path)
@@ -96,7 +96,7 @@ class PostingReader:
             case WithoutPath(path=inner):
                 return max(0, sum(len(each.all_rows) for each in self.segments) - self.count(inner))
             case PointPath():
-                # One sample for all segments: each block of it may be a request to an object store.
+                # One sample for all segments, since each sampled block may be a request to an object store.
                 return count_points(path, [run for each in self.segments for run in _runs(path, each)])
             case GramPath():
                 return sum(
@@ -106,7 +106,7 @@ class PostingReader:
                 return sum(_entries_of_ranges(path, each) for each in self.segments)
 
     def reads(self, path: Path) -> Reads:
-        """Return what a path reads of its indexes."""
+        """Return the reads of a path in its indexes."""
         match path:
             case UnionPath(paths=paths) | AllOfPath(paths=paths):
                 of_paths = [self.reads(each) for each in paths]
@@ -142,7 +142,7 @@ class PostingReader:
 
     @cached_property
     def _stretches(self) -> int:
-        """Stretches of 65,536 rows, as bitmaps hold them, of all files."""
+        """The number of stretches of 65,536 rows, the units of bitmaps, in all files."""
         return sum(int((-(-each.file_rows // _STRETCH_ROWS)).sum()) for each in self.segments)
 
     def blocks(self, path: Path) -> Blocks:
@@ -151,7 +151,7 @@ class PostingReader:
         return pieces.lows.astype(np.float64), pieces.highs.astype(np.float64)
 
     def pieces(self, path: Path) -> int:
-        """Return the number of pieces that a path may be read in."""
+        """Return the number of pieces in which a path may be read."""
         return sum(len(self._pieces(path, segment)) for segment in self.segments)
 
     def files_reached(self, path: Path) -> dict[str, npt.NDArray[np.bool_]]:
@@ -167,19 +167,19 @@ class PostingReader:
         return found
 
     def rows(self, path: Path) -> dict[str, BitMap64]:
-        """Return all addresses of a path by segment; they are kept, since a plan asks for them again."""
+        """Return all addresses of a path by segment; they are kept, since a plan needs them again."""
         if id(path) not in self._rows:
             self._rows[id(path)] = path, {each.name: self._read(path, each) for each in self.segments}
         return self._rows[id(path)][1]
 
     def near_share(self, path: Path, rows: Rows) -> float:
-        """Return the share of a path's pieces that some rows may lie in; no other piece is read for them."""
+        """Return the share of a path's pieces that may hold ``rows``; only these pieces are read for them."""
         pieces = [(self._pieces(path, each), rows.get(each.name)) for each in self.segments]
         near = sum(PostingInput(each).unread_near(mine) for each, mine in pieces if mine)
         return near / max(sum(len(each) for each, _ in pieces), 1)
 
     def within(self, path: Path, rows: Rows) -> dict[str, BitMap64]:
-        """Return those of ``rows`` that a path has; of the path is read what lies near them."""
+        """Return the ``rows`` that belong to a path; only the path's pieces near them are read."""
         found = {}
         for segment in self.segments:
             mine = rows.get(segment.name)
@@ -210,11 +210,11 @@ class PostingReader:
     def windows(
         self, paths: Sequence[Path], entries: int, weighed: WeighedLists | None = None
     ) -> Iterator[Window]:
-        """Yield the addresses that paths have, each once, for who stops early.
+        """Yield the addresses that all paths have, each once, for a caller that may stop early.
 
-        The first list is read in steps of rising length, of ``entries`` at first, and of the others what lies
-        near a step. With ``weighed`` one that lies near in too many blocks is not met: who asks looks at the
-        rows instead.
+        The first list is read in steps of rising length, ``entries`` at first; the other lists only near each
+        step. With ``weighed`` a list with too many blocks near a step is not intersected: the caller tests
+        the rows instead.
         """
         first, *others = sorted(paths, key=lambda path: isinstance(path, WithoutPath))
         for segment in self.segments:
@@ -240,10 +240,10 @@ class PostingReader:
         return self._input(path, segment).window(0, LAST_ADDRESS)
 
     def sample(self, path: Path, blocks: int) -> dict[str, BitMap64] | None:
-        """Return entries of a path by segment, read of a few blocks.
+        """Return sampled entries of a path by segment, read from a few blocks.
 
-        Those of a range or a box lie in its blocks; none if that would be about all it reads. Of n-grams
-        they are the rows of the rarest one, among which those of the path are. None for any other path.
+        For a range or a box the blocks are its own; None if they would be about all its blocks. For n-grams
+        the sample is the rows of the rarest gram, which include the path's rows. None for any other path.
         """
         if isinstance(path, GramPath) and path.shared == len(path.grams) > 1:
             return {each.name: self._rarest(path, each) for each in self.segments}
@@ -265,7 +265,7 @@ class PostingReader:
         return {name: union(parts) for name, parts in found.items()}
 
     def _rarest(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
-        """Return the rows of the gram that fewest rows have, all of them if it is stopped."""
+        """Return the rows of the rarest gram, all rows if it is stopped."""
         runs = _runs(path, segment)
         rows = gram_rows(runs, min(path.keys, key=lambda each: count_gram(runs, each)))
         if rows is None:
@@ -316,7 +316,7 @@ class PostingReader:
         return Pieces(low, high, parts)
 
     def _grams(self, path: GramPath, segment: IndexedSegment) -> BitMap64:
-        """Return the rows that have enough of the grams; the lists of one row's may lie in several runs."""
+        """Return the rows that have enough of the grams; the grams of one row may lie in several runs."""
         counts, runs = self.counts(path.index.specification), _runs(path, segment)
         lists, stopped = [], 0
         for wanted in sorted(path.keys, key=lambda each: count_gram(runs, each)):
@@ -326,7 +326,7 @@ class PostingReader:
                 continue
             counts.entries += len(found)
             if not found and path.shared == len(path.grams):
-                # No text has all grams, whatever the lists behind hold.
+                # No text has all grams, whatever the remaining lists hold.
                 return found
             lists.append(found)
         needed = path.shared - stopped
@@ -362,7 +362,7 @@ def _runs(path: RangePath | PointPath | GramPath, segment: IndexedSegment) -> tu
 
 
 def _whole_blocks(path: RangePath | PointPath, run: RunReader) -> Numbers:
-    """Return the blocks of a run of which all entries are a path's."""
+    """Return the blocks of a run whose entries all belong to a path."""
     if isinstance(path, RangePath):
         within = [run.overlapping(each)[1] for each in path.ranges.ranges]
         return np.concatenate([np.empty(0, np.int64), *(np.asarray(each, np.int64) for each in within)])
@@ -371,7 +371,7 @@ def _whole_blocks(path: RangePath | PointPath, run: RunReader) -> Numbers:
 
 
 def _entries_of_ranges(path: RangePath, segment: IndexedSegment) -> int:
-    """Count the entries of a path's ranges, by the clustering key where the segment has no index of it."""
+    """Count the entries of a path's ranges, by the clustering key where the segment lacks the index."""
     if path.index.specification in segment.zones:
         return len(_zoned(path, segment))
     return sum(count_range(run, each) for each in path.ranges.ranges for run in _runs(path, segment))
@@ -379,5 +379,5 @@ def _entries_of_ranges(path: RangePath, segment: IndexedSegment) -> int:
 
 def _grams_counted(path: GramPath, runs: Sequence[RunReader]) -> int:
     counted = sorted(count_gram(runs, each) for each in path.keys)
-    # Texts with ``shared`` of the grams have one that is not among the ``shared - 1`` most frequent.
+    # A text with ``shared`` of the grams has one outside the ``shared - 1`` most frequent grams.
     return sum(counted[: len(counted) - path.shared + 1])

@@ -1,4 +1,4 @@
-"""Count the entries of a range of keys in a run, and what is read for them, by the bounds of its blocks."""
+"""Count the entries of a key range in a run, and the blocks to read for them, by the bounds of its blocks."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from starskip.secondary.key_range import KeyRange
 from starskip.secondary.run_reader import RunReader
 
 _IN_DOUBT = 0.1
-"""Blocks at the ends of a range are not read to count it where no larger share of its entries is in doubt."""
+"""Up to this share of doubtful entries, blocks at the ends of a range are not read to count it."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockReads:
-    """Counts the blocks that are read for a range of keys or a box; those ``unread`` are not in memory.
+    """Counts the blocks to read for a range of keys or a box; ``unread`` blocks are not in memory.
 
-    ``told``: entries of blocks within it that their bounds tell, ``within``: those of all within it.
+    ``told``: entries of inner blocks that follow from the bounds alone; ``within``: entries of all inner
+    blocks.
     """
 
     blocks: int
@@ -28,7 +29,7 @@ class BlockReads:
 
 
 def reads_of_range(run: RunReader, wanted: KeyRange) -> BlockReads:
-    """Return what is read of a run for a range of keys."""
+    """Return the reads of a run for a range of keys."""
     overlapping, within = run.overlapping(wanted)
     is_told = run.is_stretch[within.start : within.stop]
     entries = run.entries_of_each_block[within.start : within.stop]
@@ -43,8 +44,8 @@ def reads_of_range(run: RunReader, wanted: KeyRange) -> BlockReads:
 def count_range(run: RunReader, wanted: KeyRange) -> int:
     """Estimate the number of entries in a range of keys by the blocks within it and at its ends.
 
-    Of a block at an end its span of numbers or its fences tell about how many entries it has. Such blocks
-    are read where that leaves too many in doubt: half of these are taken otherwise, 5 % off at most.
+    For a block at an end its span of numbers or its fences bound the entries in the range. If too many
+    entries are in doubt, such blocks are read; otherwise half of the doubtful entries count, 5 % off at most.
     """
     overlap = run.overlap(wanted)
     if overlap.entries is None:
@@ -69,9 +70,9 @@ def count_range(run: RunReader, wanted: KeyRange) -> int:
 
 
 def _told_entries(run: RunReader, block: int, wanted: KeyRange) -> tuple[int, int]:
-    """Return at least and at most how many entries a range has of a block, which is not read.
+    """Return the least and greatest number of a block's entries in a range, without reading the block.
 
-    Where the span of its keys tells a share, it is taken as it is.
+    A share that follows from the span of its keys counts as exact.
     """
     fences = fences_in(run, block)
     if fences is not None:
@@ -98,10 +99,10 @@ def fences_in(run: RunReader, block: int) -> Fences | None:
 
 
 def _spanned_share(run: RunReader, block: int, wanted: KeyRange) -> float | None:
-    """Return the share of a block's span of keys that lies in a range; None if only its keys can tell.
+    """Return the share of a block's span of keys that lies in a range; None if the block must be read.
 
-    That is so for one key, for other keys than numbers, and where keys have long lists: a few keys may have
-    most of the entries.
+    The block must be read for a range of one key, for keys that are no numbers, and where keys have long
+    lists, since a few keys may have most of the entries.
     """
     lows, highs = run.key_bounds
     if wanted.of_null or wanted.is_point or not isinstance(lows, np.ndarray):

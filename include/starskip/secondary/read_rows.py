@@ -1,6 +1,6 @@
 """Read row groups, or rows at positions, of a table's Parquet files, columns as the table has them.
 
-Of rows at positions only the pages that hold them are read, where a page index tells of pages.
+For rows at positions only the pages that hold them are read, if the file has a page index.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _BYTES_AT_ONCE = 64 << 20
 _INT96 = 3
 """Parquet's physical type of times in 96 bits."""
 _SHORT_VALUE_BYTES = 3
-"""A column of texts with no more bytes a value, stored, has most of them as numbers of a dictionary."""
+"""A text column with at most this many stored bytes a value is mostly dictionary codes."""
 
 
 @dataclass
 class FetchCounts:
-    """Counts what a fetch has read of the table; a row group counts if any page of it was read."""
+    """Counts the reads of a fetch from the table; a row group counts if any page of it was read."""
 
     row_groups: int = 0
     pages: int = 0
@@ -64,8 +64,8 @@ def read_row_groups(
 ) -> tuple[pa.Table, int]:
     """Return columns of some row groups, in their order, and the bytes that were read for them.
 
-    ``places``: the rows that are wanted among those of the groups, by default all. Ranges that lie close
-    together are one request. Raises SourceError naming a file that cannot be read.
+    ``places``: the wanted rows among the groups' rows, by default all. Ranges that lie close together are one
+    request. Raises SourceError naming a file that cannot be read.
     """
     footer = file.footer()
     rows = sum(footer.row_group(group).num_rows for group in groups) if footer is not None else 0
@@ -79,9 +79,9 @@ def read_row_groups(
             parquet = pq.ParquetFile(
                 opened,
                 metadata=footer,
-                # Requests ahead of decoding pay where columns are many, or far away.
+                # Requests ahead of decoding pay off where columns are many, or far away.
                 pre_buffer=places is None or isinstance(opened, ObjectReader),
-                # Where few rows are wanted, their texts are put together once the others are left out.
+                # If few rows are wanted, texts are decoded only after the other rows are left out.
                 read_dictionary=None if places is None else dictionary_columns(footer, groups[0], present),
                 coerce_int96_timestamp_unit="us",
             )
@@ -111,7 +111,7 @@ def dictionary_columns(footer: Any, group: int, names: Sequence[str]) -> list[st
 def as_table_has(
     found: pa.Table, file: DataFileOfTable, schema: TableSchema, names: Sequence[str], rows: int
 ) -> pa.Table:
-    """Return columns of so many rows of a file as the table has them, those of the partition among them."""
+    """Return columns of ``rows`` rows of a file as the table has them, partition columns included."""
     stored = [name for name in names if name not in schema.partition]
     partition = dict(file.partition)
     table = conformed(found, schema, stored, rows)
@@ -139,7 +139,7 @@ class FileRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chosen:
-    """The pages of a column that hold rows of a file, and where these lie among the rows of the pages."""
+    """The pages of a column that hold some rows of a file, and the rows' places within these pages."""
 
     column: FilePages
     pages: Numbers
@@ -149,10 +149,10 @@ class _Chosen:
 def read_positions(
     parts: Sequence[FileRows], schema: TableSchema, names: Sequence[str], counts: FetchCounts
 ) -> pa.Table:
-    """Return columns of rows of files, those of a file after those of the one before.
+    """Return columns of rows of files, file after file.
 
-    Only pages that hold such rows are read of a column that a page index tells of; those of all files whose
-    pages are alike are decoded at once. Raises SourceError naming a file that cannot be read.
+    Where a column has a page index only the pages that hold the rows are read; pages of all files with the
+    same kinds of pages are decoded at once. Raises SourceError naming a file that cannot be read.
     """
     classes: list[_LikeFiles] = []
     for number, part in enumerate(parts):
@@ -172,7 +172,7 @@ def read_positions(
 class _LikeFiles:
     """Files that are read together: by pages of the same columns, of one kind each.
 
-    By file: its number, its rows, and the pages of each column, None for one that is read by row groups.
+    By file: its number, its rows, and the pages of each column, None for a column read by row groups.
     """
 
     numbers: list[int] = field(default_factory=list)
@@ -205,7 +205,7 @@ def _is_alike(one: _Chosen | None, other: _Chosen | None) -> bool:
 def _in_order(
     found: Sequence[pa.Table], order: Sequence[Sequence[int]], parts: Sequence[FileRows]
 ) -> pa.Table:
-    """Return the rows of files in the order of the files; each table has those of some of them."""
+    """Return the rows in the order of the files; each table of ``found`` has the rows of some files."""
     numbers = np.concatenate([np.asarray(each) for each in order])
     lengths = np.array([len(parts[number].positions) for number in numbers])
     starts = np.cumsum(lengths) - lengths
@@ -225,7 +225,7 @@ def _of_pages(
         try:
             values, size = _values(parts[0].file, some, name)
         except DAMAGE:
-            # Only by itself a file shows whether it is the one that cannot be read.
+            # Files are read one by one to find the one that cannot be read.
             values, size = _one_by_one([part.file for part in parts], chosen, some, name)
         counts.pages += sum(len(each.pages) for each in some)
         counts.bytes += size
@@ -263,7 +263,7 @@ def _one_by_one(
 
 
 def _at_once(chosen: Sequence[_Chosen]) -> Iterator[list[_Chosen]]:
-    """Cut files into pieces whose pages have about as many bytes as are held at once."""
+    """Cut files into pieces whose pages have about _BYTES_AT_ONCE."""
     held: list[_Chosen] = []
     size = 0
     for each in chosen:
@@ -278,7 +278,7 @@ def _at_once(chosen: Sequence[_Chosen]) -> Iterator[list[_Chosen]]:
 
 
 def _chosen_pages(part: FileRows, name: str) -> _Chosen | None:
-    """Return the pages of a column that hold rows, None if no index tells or most of it would be read."""
+    """Return the pages of a column that hold the rows; None without an index, or if most would be read."""
     paged, stored = part.file.paged(), part.file.stored_names([name]).get(name)
     if paged is None or stored is None:
         return None
@@ -292,7 +292,7 @@ def _chosen_pages(part: FileRows, name: str) -> _Chosen | None:
 def _of_row_groups(
     part: FileRows, schema: TableSchema, names: Sequence[str], counts: FetchCounts
 ) -> pa.Table:
-    """Read row groups whole and take the rows of them, so many row groups at a time."""
+    """Read row groups whole, some at a time, and take the rows from them."""
     ends = part.file.row_group_ends()
     row_counts = np.diff(ends, prepend=0)
     found = []
@@ -311,7 +311,7 @@ def _of_row_groups(
 
 
 def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows: int) -> Iterator[list[int]]:
-    """Cut row groups into pieces of at most so many rows, or of one group, that are read at once."""
+    """Cut row groups into pieces, read at once, of at most ``most_rows`` rows or of one group."""
     held: list[int] = []
     rows = 0
     for group in groups:

@@ -15,7 +15,7 @@ from starskip.secondary.table_schema import TableSchema
 def read_stripes(
     file: DataFileOfTable, schema: TableSchema, names: Sequence[str], positions: Positions | None = None
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Yield the position of each stripe's first row, and its rows; of stripes that hold some ``positions``.
+    """Yield the position of the first row and the rows of each stripe that holds some ``positions``.
 
     Raises SourceError naming a file that cannot be read.
     """

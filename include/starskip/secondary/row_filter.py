@@ -95,7 +95,7 @@ def _compared(call: Call, rows: pa.Table) -> pa.Array:
 def _membership(values: pa.Array, listed: LiteralSet) -> pa.Array:
     valid = valid_mask(values)
     if not len(listed.values):
-        # IN of no value is false, for null as well; of null alone it is null.
+        # IN () is false, for null as well; IN (NULL) is null.
         return pa.nulls(len(values), pa.bool_()) if listed.has_null else _false(len(values))
     held = in_set(order_keys(values), order_keys(listed.values.cast(values.type))) & valid
     return pa.array(held, mask=~(valid & (held | (not listed.has_null))))
@@ -127,7 +127,7 @@ def _distances(call: Call, rows: pa.Table) -> pa.Array:
 
 
 def _of_length(call: Call, rows: pa.Table) -> pa.Array:
-    """Return texts of so many characters: shorter ones are filled up, longer ones cut."""
+    """Return texts of exactly n characters: shorter ones are padded, longer ones cut."""
     length, fill = (each.python for each in call.arguments[1:] if isinstance(each, Literal))
     return pc.utf8_slice_codeunits(pc.utf8_rpad(_values(call.left, rows), length, fill), 0, length)
 

@@ -1,9 +1,9 @@
-"""Write a run as two Parquet files: its rows, and one row for each block, which tells what is in it.
+"""Write a run as two Parquet files: its rows, and one row for each block that describes it.
 
-A block is a row group of the run, of about as many bytes as any other. Its row has its bounds, its entries,
-the ends of their addresses, a bitmap, and fences where keys have several entries. A lookup reads the bounds,
-then only the blocks at the ends of a range; of a block within the range its bitmap is enough. A b-tree's null
-key is the last block, without bounds.
+A block is a row group of the run; all have about the same bytes. Its row has its bounds, its number of
+entries, their least and greatest address, a bitmap, and fences where keys have several entries. A lookup
+reads the bounds, then only the blocks at the ends of a range; of a block within the range its bitmap is
+enough. A b-tree's null key is the last block, without bounds.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from starskip.storage.staged_write import StagedWrite
 
 ROWS, BLOCKS = "rows.parquet", "blocks.parquet"
 FIRST, LAST = "first_address", "last_address"
-"""The least and the greatest address of a block; null of n-grams, whose blocks are read for single lists."""
+"""The least and the greatest address of a block; null for n-grams, whose blocks are read for single lists."""
 BITMAPS_TOGETHER = 16
 """Bitmaps of neighbouring blocks in one row group."""
 BLOCK_BYTES = 64 << 10
 """About the stored bytes of a block; a single list may have more."""
 _GRAM_SHARE = 4
-"""A look-up of n-grams reads a block for each gram, of which it needs one list: these are so much smaller."""
+"""Blocks of n-grams are smaller by this factor: a look-up needs one list from a block for each gram."""
 _NUMBERS_BYTES = 6
-"""About what the count and the address of an entry take."""
+"""About the bytes of an entry's count and address."""
 _SAMPLED = 8
-"""Blocks by which it is told what encoding leaves of a run's bytes."""
+"""Blocks from which the encoded size of a run is estimated."""
 _STAYS = 0.9
-"""A column of which compression leaves more than this share is stored as it is."""
+"""A column that compression shrinks no further than to this share is stored uncompressed."""
 Starts = npt.NDArray[np.int64]
 
 
@@ -59,10 +59,10 @@ def write_run(staged: StagedWrite, index: SecondaryIndex, rows: pa.Table) -> tup
 
 
 def block_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
-    """Return where the blocks of a run begin; null, the last row, is a block of its own."""
+    """Return the first row of each block of a run; null, the last row, is a block of its own."""
     keyed = rows.slice(0, rows.num_rows - rows.column(0).null_count)
     if index.kind_of_index is Kind.RTREE:
-        # Points have equal bytes, and are packed for blocks of equal rows.
+        # All points have the same size, and are packed for blocks of equally many rows.
         starts = np.arange(0, keyed.num_rows, BLOCK_ROWS)
     else:
         starts = _even_starts(index, keyed)
@@ -77,7 +77,7 @@ def _even_starts(index: SecondaryIndex, rows: pa.Table) -> Starts:
     starts = _cut(sizes, most_rows, most_bytes)
     if len(starts) * most_rows < len(rows) + most_rows:
         return starts
-    # Long keys that are alike take far less when they are stored.
+    # Long similar keys take far less when they are stored.
     ends = np.append(starts[1:], len(rows))
     raw = sum(int(sizes[starts[at] : ends[at]].sum()) for at in _sampled(starts))
     stored, _ = _written(_sample(rows, starts), np.zeros(1, np.int64), "zstd")
@@ -97,7 +97,7 @@ def _sample(rows: pa.Table, starts: Starts) -> pa.Table:
 
 
 def _sizes(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """Return about the bytes of each row before they are compressed."""
+    """Return about the uncompressed bytes of each row."""
     key = joined(rows, "key")
     if pa.types.is_binary(key.type) or pa.types.is_string(key.type):
         of_keys = pc.binary_length(key).to_numpy().astype(np.int64)
@@ -108,7 +108,7 @@ def _sizes(rows: pa.Table) -> npt.NDArray[np.int64]:
 
 
 def _cut(sizes: npt.NDArray[np.int64], most_rows: int, most_bytes: int) -> Starts:
-    """Return where pieces of at most so many rows and bytes begin, each of one row at least."""
+    """Return where pieces of at most ``most_rows`` and ``most_bytes`` begin; each has one row at least."""
     until = np.cumsum(sizes)
     starts = []
     start = 0
@@ -132,7 +132,7 @@ def blocks_of(index: SecondaryIndex, rows: pa.Table, starts: Starts) -> pa.Table
     bitmaps: list[bytes | None]
     reach: list[tuple[int, int] | None] = [None] * len(starts)
     if index.kind_of_index is Kind.NGRAM:
-        # No range of grams is ever asked for.
+        # No query asks for a range of grams.
         bitmaps = [None] * len(starts)
     else:
         found = [_bitmap(rows.slice(start, end - start)) for start, end in zip(starts, ends, strict=True)]
@@ -169,7 +169,7 @@ def _bounds(keys: pa.Table, starts: Any, ends: Any) -> dict[str, pa.Array]:
 
 
 def _bitmap(rows: pa.Table) -> tuple[bytes | None, tuple[int, int] | None]:
-    """Return a block's bitmap, None where reading its long lists costs no more, and its addresses' ends."""
+    """Return a block's bitmap, None where reading its lists costs no more, and its first and last address."""
     single: Any = valid_mask(joined(rows, "address"))
     entries: Any = rows["entries"].to_numpy()
     found = bitmaps_of(rows)
@@ -194,7 +194,7 @@ def _encoded(rows: pa.Table, starts: Starts, name: str) -> bytes:
 
 
 def _compression(rows: pa.Table, starts: Starts) -> str | dict[str, str]:
-    """Return the codec of each column, by some blocks: none where it saves little and costs readers time."""
+    """Return the codec of each column, by some blocks; a column that shrinks little has none."""
     if not len(starts):
         return "zstd"
     _, footer = _written(_sample(rows, starts), np.zeros(1, np.int64), "zstd")
@@ -211,7 +211,7 @@ def _compression(rows: pa.Table, starts: Starts) -> str | dict[str, str]:
 def _written(
     rows: pa.Table, starts: Starts, compression: str | dict[str, str], name: str = ""
 ) -> tuple[bytes, Any]:
-    """Return a Parquet file and its footer; ``name``: of the file in the store, unless it is a sample."""
+    """Return a Parquet file and its footer; ``name``: the file's name in the store, "" for a sample."""
     sink = pa.BufferOutputStream()
     footers: list[Any] = []
     with parquet_writer(
@@ -234,5 +234,5 @@ def _addresses(rows: pa.Table) -> dict[str, str]:
 
 
 def paired(files: Sequence[DataFile]) -> list[tuple[DataFile, DataFile]]:
-    """Return the files of a group as runs: rows and blocks."""
+    """Return the files of a group in pairs, one for each run: rows and blocks."""
     return list(zip(files[::2], files[1::2], strict=True))

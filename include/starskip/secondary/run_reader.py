@@ -27,7 +27,7 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
 
 BLOCKS = ColumnCache(1 << 30)
-"""What this process has read of indexes."""
+"""Blocks of indexes that this process has read."""
 _DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 _OF_ANY_TYPE = ("_opened", "_opened_blocks", "bounds")
 _ANY = np.iinfo(np.int64).max
@@ -37,16 +37,16 @@ Coordinates = npt.NDArray[np.float64]
 
 @dataclass(slots=True)
 class ReadCounts:
-    """Counts of entries that a query has read of an index; its bytes: ``storage.files.bytes_read``."""
+    """Counts of entries that a query has read from an index; for bytes see ``storage.files.bytes_read``."""
 
     entries: int = 0
 
 
 @dataclass(frozen=True)
 class RunReader:
-    """One run; ``key_type``: the type that keys are compared as, to which narrower ones are cast.
+    """One run; ``key_type``: the type as which keys compare, to which narrower keys are cast.
 
-    ``asked_points``: blocks of an r-tree whose points were looked at.
+    ``asked_points``: blocks of an r-tree whose points were tested.
     """
 
     storage: Storage
@@ -57,7 +57,7 @@ class RunReader:
     asked_points: set[int] = field(default_factory=set, repr=False, compare=False)
 
     def typed(self, key_type: pa.DataType | None) -> RunReader:
-        """Return a reader of the run whose keys are compared as another type; what is open stays so."""
+        """Return a reader of the run whose keys compare as another type; open files stay open."""
         made = replace(self, key_type=key_type)
         made.__dict__.update({name: self.__dict__[name] for name in _OF_ANY_TYPE if name in self.__dict__})
         return made
@@ -85,7 +85,7 @@ class RunReader:
         parquet = self._opened_blocks
         names = [name for name in parquet.schema_arrow.names if name != "bitmap"]
         try:
-            # They are short, too, as blocks are (see ``block``).
+            # They are as short as blocks (see ``block``).
             found = parquet.read(columns=names, use_threads=False).combine_chunks()
         except _DAMAGE as error:
             raise _damaged(self.blocks) from error
@@ -118,7 +118,7 @@ class RunReader:
 
     @cached_property
     def keyed_blocks(self) -> int:
-        """The number of blocks with keys; a further one is of null."""
+        """The number of blocks with keys; a further block holds null."""
         return int(self.bounds.num_rows - self.bounds.column(0).null_count)
 
     @cached_property
@@ -131,7 +131,7 @@ class RunReader:
 
     @property
     def key_bounds(self) -> tuple[Keys, Keys]:
-        """The first and the last key of each block with keys, as they compare."""
+        """The first and the last key of each block with keys, in comparable form."""
         return self._lows, self._highs
 
     @cached_property
@@ -140,38 +140,38 @@ class RunReader:
         return self.bounds["low"].to_pylist(), self.bounds["high"].to_pylist()
 
     def keys_of(self, values: pa.Array) -> Keys:
-        """Return keys that compare as those of the run do."""
-        # Bounds of a prefix are bytes, and need not be a text.
+        """Return keys that compare with the run's keys."""
+        # Bounds of a prefix are bytes, and need not be valid text.
         as_they_are = self.key_type in (None, values.type) or pa.types.is_binary(values.type)
         if as_they_are:
             return order_keys(values)
-        # Whole numbers as doubles, which JSON may have become since: Spark rounds them, too.
+        # Whole numbers become doubles if a later JSON file made the column double: Spark rounds them, too.
         is_rounded = pa.types.is_floating(self.key_type) and pa.types.is_integer(values.type)
         return order_keys(values.cast(self.key_type, safe=not is_rounded))
 
     @cached_property
     def reach(self) -> tuple[Addresses, Addresses]:
-        """The least and the greatest address of each block; of n-grams all addresses."""
+        """The least and the greatest address of each block; for n-grams any address."""
         first, last = self.bounds[FIRST].fill_null(0), self.bounds[LAST].fill_null(_ANY)
         return first.to_numpy().astype(np.uint64), last.to_numpy().astype(np.uint64)
 
     @cached_property
     def is_stretch(self) -> Mask:
-        """Whether a block has all addresses from its least to its greatest, so that its bounds tell them."""
+        """Whether a block has all addresses from its least to its greatest, so that it need not be read."""
         low, high = self.reach
         return np.asarray(high - low == (self._entries - 1).astype(np.uint64))
 
     @property
     def row_groups(self) -> int:
-        """The number of pieces that ``block`` reads, the row of null among them."""
+        """The number of pieces that ``block`` reads, null's included."""
         return int(self._opened.metadata.num_row_groups)
 
     def block(self, number: int) -> pa.Table:
-        """Return the rows of one block, of the cache if it is there."""
+        """Return the rows of one block, from the cache if they are there."""
 
         def load() -> pa.Table:
             try:
-                # A block is short: to hand its columns to threads takes longer than to decode them.
+                # A block is short: handing its columns to threads takes longer than decoding them.
                 found = self._opened.read_row_group(number, use_threads=False).combine_chunks()
             except _DAMAGE as error:
                 raise _damaged(self.rows) from error
@@ -182,7 +182,7 @@ class RunReader:
         return found
 
     def bitmap(self, number: int) -> BitMap64 | None:
-        """Return the bitmap of all entries of a block, which nobody may change; None if it has none."""
+        """Return the bitmap of all entries of a block, not to be changed; None if it has none."""
         group = number // BITMAPS_TOGETHER
 
         def load() -> BlockBitmaps:
@@ -198,15 +198,15 @@ class RunReader:
         return bitmaps.bitmap(number % BITMAPS_TOGETHER)
 
     def overlapping(self, wanted: KeyRange) -> tuple[range, range]:
-        """Return the blocks that overlap a range of keys, and those of them that lie within it."""
+        """Return the blocks that overlap a range of keys, and the blocks that lie within it."""
         found = self.overlap(wanted)
         return found.blocks, found.within
 
     def overlap(self, wanted: KeyRange) -> Overlap:
-        """Return what a range of keys and the run have in common; it is kept with the range."""
+        """Return the overlap of a key range with the run; it is kept with the range."""
         found = wanted.known.get(id(self))
         if found is None:
-            # It holds the run, so that no other one gets the same id.
+            # The value holds the run, so that no other run gets the same id.
             found = wanted.known[id(self)] = Overlap(self, *self._overlapping(wanted))
         return found
 
@@ -256,13 +256,13 @@ class RunReader:
         return self.cache.holds((self.storage.place, self.rows.name, number))
 
     def unread_bitmaps(self, blocks: range) -> int:
-        """Return how many pieces of bitmaps some neighbouring blocks would read."""
+        """Return the number of bitmap pieces that neighbouring blocks would read."""
         groups = range(blocks.start // BITMAPS_TOGETHER, -(-blocks.stop // BITMAPS_TOGETHER))
         keys = ((self.storage.place, self.blocks.name, group) for group in groups if len(blocks))
         return sum(not self.cache.holds(key) for key in keys)
 
     def pieces(self, wanted: KeyRange, read: ReadCounts) -> Pieces:
-        """Return the blocks with entries in a range of keys without stopped ones, none of them read."""
+        """Return the blocks with entries in a range, none of them read; for runs without stopped keys."""
         overlapping, within = self.overlapping(wanted)
         low, high = (each[overlapping.start : overlapping.stop] for each in self.reach)
 
@@ -279,7 +279,7 @@ class RunReader:
         return Pieces(low, high, parts)
 
     def whole_blocks(self, blocks: Numbers, read: ReadCounts) -> Iterable[BitMap64]:
-        """Yield bitmaps of all entries of some blocks; those whose bounds tell their entries are not read."""
+        """Yield bitmaps of all entries of some blocks; stretches (``is_stretch``) are not read."""
         is_stretch = self.is_stretch[blocks]
         stretches = blocks[is_stretch]
         if len(stretches):
@@ -290,7 +290,7 @@ class RunReader:
             yield from self.block_parts(block, read)
 
     def block_parts(self, block: int, read: ReadCounts) -> list[BitMap64]:
-        """Return bitmaps of all entries of a block, which nobody may change."""
+        """Return bitmaps of all entries of a block, not to be changed."""
         read.entries += int(self._entries[block])
         bitmap = self.bitmap(block)
         if bitmap is not None:
@@ -316,7 +316,7 @@ class RunReader:
     def point_blocks(self, box: Sequence[tuple[float, float]]) -> tuple[Numbers, Mask]:
         """Return the blocks of an r-tree that overlap a box of (least x, most x), (least y, most y).
 
-        The mask tells which of them lie within it.
+        The mask marks the blocks that lie within the box.
         """
         overlap = np.ones(self.bounds.num_rows, np.bool_)
         inside = np.ones(self.bounds.num_rows, np.bool_)
@@ -347,7 +347,7 @@ def _stored(footer: Any, groups: Iterable[int], names: Sequence[str] | None = No
         for of in range(footer.num_columns)
         if names is None or schema.column(of).path.partition(".")[0] in names
     ]
-    # The footer makes an object of each row group and column that it is asked for.
+    # pyarrow's footer makes a new object at each access to a row group or column.
     in_groups = map(footer.row_group, groups)
     return sum(group.column(of).total_compressed_size for group in in_groups for of in columns)
 

@@ -24,7 +24,7 @@ _COORDINATES = (
     pa.types.is_int16,
     pa.types.is_int32,
 )
-"""Types whose values are doubles without rounding."""
+"""Types whose values are exact as doubles."""
 _ORDERED = (
     pa.types.is_integer,
     pa.types.is_float64,
@@ -50,12 +50,12 @@ class Kind(Enum):
 class SecondaryIndex(SkippingIndex):
     """An index that maps values of its columns to row addresses.
 
-    It has the columns and the name of a skipping index, so that the lifecycle of metadata is the same; it
-    labels no predicate, since it leaves rows alone and not files.
+    It has columns and a name like a skipping index, so that the lifecycle of metadata is the same. It labels
+    no predicate, since it selects rows and not files.
     """
 
     def __init__(self, kind: Kind, columns: tuple[str, ...], gram_length: int = DEFAULT_GRAM_LENGTH) -> None:
-        """Take what a specification names."""
+        """Take the parts of a specification."""
         given = (str(gram_length),) if gram_length != DEFAULT_GRAM_LENGTH else ()
         super().__init__(columns, given)
         self.kind_of_index = kind

@@ -1,4 +1,4 @@
-"""Settings of secondary indexes: what reading costs by an index and by a scan, and when a path is taken."""
+"""Settings of secondary indexes: the costs of reading by an index and by a scan, and limits of plans."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starskip.settings import SettingsGroup, setting
 class SecondarySettings(SettingsGroup):
     """Settings of secondary indexes.
 
-    The costs are estimates for two cores and a local disk; what they decide depends on their ratios.
+    The costs are estimates for two cores and a local disk; only their ratios matter.
     """
 
     group = "secondary"

@@ -1,4 +1,4 @@
-"""Read ``ST_Contains`` and ``ST_Distance`` of a shape and a point, as skipping's geospatial functions are.
+"""Parse ``ST_Contains`` and ``ST_Distance`` of a shape and a point, as in skipping's geospatial functions.
 
 The point is ``lng, lat`` behind ``ST_GeomFromText(…)`` or ``ST_Point(…)``, or ``ST_Point(lng, lat)``; behind
 a plain text of WKT it is ``lat, lng``, the order of skipping's functions.

@@ -1,4 +1,4 @@
-"""A shape of WKT against many points; shapely, the extra ``starskip[geospatial]``, is asked when one is."""
+"""Test many points against a WKT shape, by shapely, the extra ``starskip[geospatial]``."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Shape:
         return np.asarray(shapely.contains_xy(self.geometry, x, y), np.bool_)
 
     def distances(self, x: Numbers, y: Numbers) -> Numbers:
-        """Return the planar distance of each point; infinite or NaN as st_distance has it."""
+        """Return the planar distance of each point; infinite or NaN as in st_distance."""
         shapely = _shapely()
         x, y = (y, x) if self.swapped else (x, y)
         finite = np.isfinite(x) & np.isfinite(y)
@@ -51,7 +51,7 @@ class Shape:
 
 @lru_cache(maxsize=256)
 def shape_of(wkt: str | None) -> Shape | None:
-    """Return the shape of a text, None for null and for what is no WKT."""
+    """Return the shape of a text, None for null and for a text that is no WKT."""
     if wkt is None:
         return None
     shapely = _shapely()

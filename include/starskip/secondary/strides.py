@@ -1,4 +1,4 @@
-"""Count the rows in the pages and row groups of a file, by the columns that a query needs."""
+"""Count the rows in the pages and row groups of a file, for the columns that a query needs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starskip.secondary.data_file import DataFileOfTable, reading
 from starskip.secondary.read_rows import column_bytes, dictionary_columns
 
 _STEP = 2.0
-"""Columns whose pages differ less in length are one stride."""
+"""Columns whose page lengths differ by less than this factor are one stride."""
 
 
 def strides_of(
@@ -18,12 +18,12 @@ def strides_of(
     rows: int,
     texts: frozenset[str] = frozenset(),
 ) -> tuple[Stride, ...]:
-    """Return the strides of columns of a file with so many rows, none for one without any.
+    """Return the strides of columns of a file with ``rows`` rows, none for an empty file.
 
-    ``texts``: columns whose values have lengths of their own; short dictionaries of them are read as numbers.
+    ``texts``: columns whose values vary in length; texts in a short dictionary are read as numbers.
 
-    A Parquet file's first row group tells of pages and dictionaries. Raises SourceError naming a file that
-    cannot be read.
+    Only a Parquet file's first row group is looked at for pages and dictionaries. Raises SourceError naming a
+    file that cannot be read.
     """
     if file.is_orc:
         return _orc_strides(file, columns, rows, texts)

@@ -1,8 +1,8 @@
-"""Keep of a condition what entries answer as Spark does, where Spark reads the files and not we.
+"""Weaken a condition to the predicates that entries answer exactly as Spark does when it reads the files.
 
 The keys are values as Arrow reads them. Spark may read a file otherwise: numbers as a wider type, or times
-before 1900 in another calendar. A predicate that could hold for other rows then becomes an unknown one, which
-no path serves. A function that is mapped (``skipping.user_functions``) becomes what it says of columns.
+before 1900 in another calendar. A predicate that could then hold for other rows becomes unknown, and no path
+serves it. A mapped function (``skipping.user_functions``) becomes its implication.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def sure_predicates(
 ) -> Expression:
     """Return the condition with its unsure predicates weaker or unknown; ``types``: of keys, by path.
 
-    ``of_functions``: whether what a function implies may stand for it, as in no NOT.
+    ``of_functions``: whether a function's implication may stand for it, which is wrong within a NOT.
     """
     if isinstance(condition, Call) and condition.name in _CONNECTIVES:
         may_weaken = of_functions and condition.name != "Not"
@@ -54,7 +54,7 @@ def _is_sure(predicate: Expression, types: Mapping[tuple[str, ...], pa.DataType]
 
 def _is_edit_distance(predicate: Call) -> bool:
     call = predicate.left
-    # With a third argument it is -1 beyond that distance.
+    # With a third argument the distance is -1 beyond that argument.
     return isinstance(call, Call) and call.name == "Levenshtein" and len(call.arguments) == 2
 
 
@@ -68,7 +68,7 @@ def _is_of(literal: Expression, kind: pa.DataType) -> bool:
 
 
 def _same_order(literal: pa.DataType, kind: pa.DataType) -> bool:
-    """Return whether values of two types compare as they are; what does not fit raises when it is cast."""
+    """Return whether values of two types compare without a cast that changes them."""
     if pa.types.is_integer(literal) and pa.types.is_integer(kind):
         return True
     if pa.types.is_timestamp(literal) and pa.types.is_timestamp(kind):

@@ -1,6 +1,6 @@
 """Find the files that hold survivors: rows whose entries satisfy all predicates that indexes serve.
 
-An engine that reads the files by itself, as Spark does, leaves the other files alone.
+An engine that reads the files itself, such as Spark, skips the other files.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _reading = RLock()
 class Survivors:
     """The paths that serve some conditions on a table, and the rows that their entries leave.
 
-    ``names`` and ``indexes``: of each path; ``why_not``: why indexes that serve a predicate were not read.
-    ``entries_read``: by index.
+    ``names`` and ``indexes`` of each path; ``why_not``: why indexes that serve a predicate were not read;
+    ``entries_read`` by index.
     """
 
     metadata: TableMetadata
@@ -57,18 +57,18 @@ class Survivors:
     _masks: dict[tuple[int, ...], Mask] = field(default_factory=dict)
 
     def files(self, paths: Iterable[int]) -> Mask:
-        """Return the files of the metadata that hold a row which all these paths have, by their positions."""
+        """Return the files of the metadata that hold a row of all these paths, given by their positions."""
         key = tuple(sorted(paths))
         if key not in self._masks:
             self._masks[key] = self._holding([self._rows[each] for each in key])
         return self._masks[key]
 
     def together(self) -> Mask | None:
-        """Return the files that hold a row which all paths have; None without a path."""
+        """Return the files that hold a row of all paths; None without a path."""
         return self.files(range(len(self.names))) if self.names else None
 
     def by_name(self) -> dict[str, Mask]:
-        """Return the files that each path leaves alone by itself, and all of them intersected."""
+        """Return by name the files that each path leaves to be read, and that all paths together leave."""
         found = {name: self.files([each]) for each, name in enumerate(self.names)}
         if len(self.names) > 1:
             found[AND.join(self.names)] = self.files(range(len(self.names)))
@@ -95,18 +95,18 @@ def surviving_files(
     left_out: frozenset[str] = frozenset(),
     files: Callable[[], WholeFileReads] | None = None,
 ) -> Survivors:
-    """Return the paths that serve ``conditions``, all of which hold, with their rows.
+    """Return the paths that serve ``conditions``, which are ANDed, with their rows.
 
-    ``settings``: a path of more than ``planning_entries`` is not read. ``files`` tells how the engine reads
-    them: a path that costs more than they do is not read either. ``left_out``: columns whose values the
-    engine may read otherwise than they were indexed. An index that cannot be read is left out alone.
+    ``settings``: a path of more than ``planning_entries`` is not read. ``files`` gives the costs of reading
+    the files: a path that costs more is not read either. ``left_out``: columns whose values the engine may
+    read otherwise than they were indexed. An index that cannot be read is left out by itself.
     """
     with _reading:
         indexes, segments = known_segments(metadata)
         types = {
             path: kind for path, kind in known_schema(metadata).types().items() if path[0] not in left_out
         }
-        # Spark takes a column for another one whose name differs in its case.
+        # Spark may take a column for another one whose name differs in case only.
         alike = Counter(column_name(path).lower() for path in types)
         types = {path: kind for path, kind in types.items() if alike[column_name(path).lower()] == 1}
         lengths = known_lengths(metadata.source.options)
@@ -127,16 +127,16 @@ def surviving_files(
 
 
 def served_paths(condition: Expression, indexes: Sequence[SecondaryIndex]) -> list[Path]:
-    """Return the paths of a condition by which an engine that reads files by itself can leave some alone."""
+    """Return the paths of a condition by which an engine that reads files itself can skip some."""
     paths = access_paths(condition, indexes).paths if indexes else ()
     return [path for path in paths if _leaves_some(path)]
 
 
 def _leaves_some(path: Path) -> bool:
-    """Return whether a path gives some rows, all that satisfy its predicate among them.
+    """Return whether a path selects some rows, and all rows that satisfy its predicate among them.
 
-    A difference takes rows away, which needs entries that are exact; a shape is of a function that Spark's
-    user may have registered with another meaning.
+    A difference removes rows, which needs exact entries; a shape comes from a function that Spark's user may
+    have registered with another meaning.
     """
     match path:
         case WithoutPath():

@@ -1,4 +1,4 @@
-"""List a table's files as the lifecycle of metadata knows them: Hadoop's paths, sizes, modification times."""
+"""List a table's files in the form of the metadata's lifecycle: Hadoop's paths, sizes, modification times."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def listed_table(
 ) -> TableSnapshot:
     """Return the newest snapshot of a table.
 
-    Raises SourceError for one whose files have no secondary indexes, or whose rows Spark alone can tell.
+    Raises SourceError for a table whose format has no secondary indexes, or whose rows only Spark can read.
     """
     snapshot = open_lake_table(full_path(path), file_format, version, look_above=look_above)
     _require_indexed_files(path, snapshot)
@@ -51,9 +51,9 @@ def listed_table(
 
 
 def require_indexed_files(path: str, file_format: str | None) -> None:
-    """Raise SourceError for a table that can be listed, whose files have no secondary indexes.
+    """Raise SourceError for a table whose file format has no secondary indexes.
 
-    ``file_format``: that of ``open_lake_table``.
+    ``file_format``: as in ``open_lake_table``.
     """
     try:
         snapshot = open_lake_table(full_path(path), file_format)
@@ -87,8 +87,8 @@ def hadoop_path(path: str) -> str:
 def table_files(snapshot: TableSnapshot) -> TableFiles:
     """Return the files of a snapshot by Hadoop's paths, in the order of the snapshot.
 
-    Of an object its ETag stands in for its time, of a Delta table's file the time that its log has, and of an
-    Iceberg table's file the number of the commit that added it.
+    Modification times are replaced for objects by their ETag, for files of a Delta table by the time in its
+    log, and for files of an Iceberg table by the number of the commit that added them.
     """
     files = snapshot.files
     told = (files["modified_ns"], numbers_of_log(files["etag"]), files["etag"])

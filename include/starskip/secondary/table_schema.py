@@ -1,6 +1,6 @@
-"""The columns of a table of files, as Spark reads them: one type a column, whatever each file has.
+"""The columns of a table of files, as Spark reads them: one type a column, whatever its type in each file.
 
-A column that a file lacks is null in it; narrower numbers of older files are widened.
+A column that a file lacks is null there; narrower numbers of older files are widened.
 """
 
 from __future__ import annotations
@@ -34,10 +34,9 @@ _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.in
 
 @dataclass(frozen=True, slots=True)
 class TableSchema:
-    """``columns``: of the files and of the partition, in their order; ``partition``: names of the latter.
+    """``columns``: the files' and the partition columns, in order; ``partition``: the latter's names.
 
-    ``chars``: n of each column of CHAR(n), at any depth, by its path; its values are padded where they are
-    read.
+    ``chars``: n of each CHAR(n) column, at any depth, by its path; its values are padded when read.
     """
 
     columns: pa.Schema
@@ -69,12 +68,12 @@ def table_schema(
     of_files: Callable[[], Mapping[pa.Schema, str]],
     lengths: Mapping[str, int] | None = None,
 ) -> TableSchema:
-    """Return the schema of a table: that of its log, else ``known`` with those ``of_files``.
+    """Return the schema of a table: its log's, else ``known`` merged with the schemas ``of_files``.
 
-    ``known``: what ``to_text`` gave when the indexes were made; None means that ``of_files`` is of all files.
-    ``of_files``: schemas, each with the path of a file that has it. ``lengths``: of columns of CHAR(n) of
-    plain files when the indexes were made; before, the first file tells, as it tells Spark. Raises
-    SourceError naming the first file whose columns have no common type with those before it.
+    ``known``: the ``to_text`` of when the indexes were made; with None ``of_files`` covers all files.
+    ``of_files``: schemas, each with the path of a file that has it. ``lengths``: of CHAR(n) columns of plain
+    files when the indexes were made; without it the first file's are taken, as in Spark. Raises SourceError
+    naming the first file whose columns have no common type with the files before it.
     """
     found: dict[pa.Schema, str] = {}
     if snapshot.schema is not None:
@@ -107,7 +106,7 @@ def table_schema(
 
 
 def _unified_file_by_file(snapshot: TableSnapshot, schemas: Mapping[pa.Schema, str]) -> pa.Schema:
-    """Return one schema for all, or raise SourceError for the first that does not fit those before it."""
+    """Return one schema for all files, or raise SourceError for the first file that does not fit."""
     together = pa.schema([])
     for schema, path in schemas.items():
         try:
@@ -147,17 +146,17 @@ def schema_of_text(text: str) -> pa.Schema:
 
 
 def partition_values(snapshot: TableSnapshot, name: str) -> list[str | None]:
-    """Return the text that each file's folder, or the log, tells of a partition column."""
+    """Return each file's value of a partition column as text, from its folder or the log."""
     return [dict(each).get(name) for each in snapshot.files["partition"].to_pylist()]
 
 
 def normal_field(field: pa.Field) -> pa.Field:
-    """Return a field with the Arrow type of the type that Spark reads it as."""
+    """Return a field with the Arrow type of Spark's type for it."""
     return pa.field(field.name, normal_type(field.type))
 
 
 def normal_type(kind: pa.DataType) -> pa.DataType:
-    """Return the Arrow type of the Spark type that a column of a file is read as."""
+    """Return the Arrow type of the Spark type for a column of a file."""
     if pa.types.is_dictionary(kind):
         return normal_type(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
@@ -178,7 +177,7 @@ def normal_type(kind: pa.DataType) -> pa.DataType:
 
 
 def conformed(table: pa.Table, schema: TableSchema, names: Sequence[str], rows: int) -> pa.Table:
-    """Return columns of a file as the table has them; null for those that the file lacks.
+    """Return columns of a file as the table has them; null for columns that the file lacks.
 
     Raises pa.ArrowException for values that their column's type cannot hold.
     """
@@ -248,7 +247,7 @@ def _paths(
 
 
 def _partition_type(values: Sequence[str | None]) -> pa.DataType:
-    """Return the first of int, bigint, double, date and string that all are of ("Partition Discovery")."""
+    """Return the first of int, bigint, double, date and string that fits all ("Partition Discovery")."""
     known = [each for each in values if each is not None]
     if not known:
         return pa.string()

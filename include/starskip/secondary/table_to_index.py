@@ -51,7 +51,7 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
 SCHEMA, FORMAT, PRIMARY = "schema", "format", "primary"
-"""Options of a table source: the files' schema, the format asked for, the declared clustering key."""
+"""Options of a table source: the files' schema, the requested format, the declared clustering key."""
 _PIECE_BYTES = 64 << 20
 """About the stored bytes of files between two reports of progress; a task takes one piece or several."""
 
@@ -60,8 +60,8 @@ _PIECE_BYTES = 64 << 20
 class TableToIndex:
     """Implements TableReader; ``primary``: the declared clustering key.
 
-    ``version``: of a Delta table, or the id of an Iceberg snapshot. ``known``: metadata of the table, whose
-    files' columns are not read again.
+    ``version``: of a Delta table, or the id of an Iceberg snapshot. ``known``: metadata of the table; columns
+    of files that it knows are not read again.
     """
 
     path: str
@@ -89,7 +89,7 @@ class TableToIndex:
             text, lengths = None, None
             if self.known is not None:
                 options = self.known.source.options
-                # Of a damaged listing no file is known, and a refresh collects all of them anew.
+                # If the stored listing is damaged, no file is known, and a refresh collects all anew.
                 with suppress(DamagedFile):
                     unread &= ~known_files(table_files(self.snapshot), self.known)
                     text, lengths = options.get(SCHEMA), known_lengths(options)
@@ -169,7 +169,7 @@ class _Unread:
 
 @dataclass(frozen=True, slots=True)
 class _Collect:
-    """Collects the entries of pieces, those of a segment together; it may run in another process."""
+    """Collects the entries of pieces, segment by segment; it may run in another process."""
 
     indexes: tuple[SecondaryIndex, ...]
     schema: TableSchema
@@ -192,7 +192,7 @@ class _Collect:
             except SourceError as error:
                 is_gone = isinstance(error.__cause__, FileNotFoundError)
                 unread.append(_Unread(hadoop_path(error.source), str(error), is_gone=is_gone))
-                # The files behind it are read, too: all that cannot be read are told at once.
+                # The remaining files are read, too, so that all unreadable files are reported at once.
                 continue
             return tuple(unread) or found
 
@@ -267,6 +267,6 @@ def _with_rows(files: pa.Table, done: Iterable[TaskFiles]) -> pa.Table:
 
 
 def known_files(listing: TableFiles, metadata: TableMetadata) -> Mask:
-    """Return which files of a listing are those that the metadata is of."""
+    """Return which files of a listing are unchanged since the metadata was collected."""
     at = same_files(match_paths(listing.paths, metadata.paths), listing, metadata)
     return (at >= 0) & metadata.trusted[at] if metadata.files else at >= 0

@@ -1,4 +1,4 @@
-"""A table and its indexes at one moment: which files are indexed, which are scanned beside."""
+"""A table and its indexes at one moment: indexed files, and files that are scanned as well."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from starskip.secondary.where_clause import where_expression
 
 log = logging.getLogger("starskip.secondary")
 _CONDITIONS = 256
-"""Texts of conditions that are kept with their paths, of whose ranges the entries are counted once."""
+"""Texts of conditions that are kept with their paths, so that entries of ranges are counted once."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TableView:
     """A listing of the table against its newest metadata.
 
     ``files``: by segment and position, the files that an index answers for. ``beside``: all others.
-    ``unknown``: files whose row groups are not among those that are known.
+    ``unknown``: files whose number of row groups is not known.
     """
 
     schema: TableSchema
@@ -62,7 +62,7 @@ class TableView:
     _layouts: dict[tuple[str, ...], TableLayout] = field(default_factory=dict, repr=False, compare=False)
 
     def file(self, segment: str, position: int) -> DataFileOfTable | None:
-        """Return a file that an index answers for; None for one that is gone or changed."""
+        """Return a file that an index answers for; None for a file that is gone or changed."""
         return self.files.get((segment, position))
 
     def indexed_files(self) -> Iterator[DataFileOfTable]:
@@ -71,9 +71,9 @@ class TableView:
 
     @cached_property
     def condition(self) -> Callable[[str], tuple[Expression, PathMapping]]:
-        """Gives the expression of a WHERE and the paths that serve it; those asked for last are kept.
+        """Parses a WHERE into its expression and the paths that serve it; recent results are kept.
 
-        Calling it raises what ``where_expression`` raises.
+        Calling it raises the errors of ``where_expression``.
         """
 
         @lru_cache(maxsize=_CONDITIONS)
@@ -90,14 +90,14 @@ class TableView:
 
     @cached_property
     def row_groups(self) -> int:
-        """The row groups of all live files; footers tell of those that were not counted at indexing."""
+        """The row groups of all live files; footers are read of files that were not counted at indexing."""
         return self.known_row_groups + sum(file.units() for file in self.unknown)
 
     def layout(self, columns: Sequence[str]) -> TableLayout:
-        """Return the layout of the indexed rows; its strides are those of the largest file."""
+        """Return the layout of the indexed rows; its strides are the largest file's."""
         found = self._layouts.get(tuple(columns))
         if found is None:
-            # Each row group of the footer is looked at, which is much beside a query's other work.
+            # Reading every row group of the footer takes long compared with a query's other work.
             found = self._layouts[tuple(columns)] = self._layout(columns)
         return found
 
@@ -118,7 +118,7 @@ class TableView:
 
 @dataclass
 class OpenedTable:
-    """Finds the present state; what did not change since the last query is not read again."""
+    """Finds the present state; unchanged parts are not read again."""
 
     path: str
     metadata_root: str | None = None

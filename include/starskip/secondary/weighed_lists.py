@@ -1,8 +1,8 @@
-"""Weigh what a list takes, where a window of another one meets it, against looking at the window's rows.
+"""Weigh reading a list near a window of rows against testing the window's rows themselves.
 
-A limit may be reached before a list that is spread over all files pays. Nobody knows beforehand how many
-windows that takes. So rows are looked at until that has taken as long as the list would, and then it is read:
-together at most twice the cheaper of both, as in the ski rental problem.
+A limit may be reached before a list that is spread over all files pays off, and the number of windows until
+then is not known. So rows are tested until that has taken as long as the list would, and then the list is
+read: together at most twice the cheaper of both, as in the ski rental problem.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starskip.secondary.intersection import PostingInput
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Rows of a segment that some paths have; what other paths have of them is not known."""
+    """Rows of a segment that belong to ``paths``; whether they belong to other paths is not known."""
 
     segment: str
     rows: BitMap64

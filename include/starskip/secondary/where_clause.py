@@ -1,6 +1,6 @@
 """Parse the text of a Spark SQL WHERE into an expression of columns and of literals of their types.
 
-Comparisons mean what they mean in Spark. What Spark would answer by casting every row is refused, and so is a
+Comparisons have Spark's meaning. A comparison for which Spark would cast every row is refused, and so is a
 literal of another type than the column's.
 """
 
@@ -51,8 +51,8 @@ _NULL_TESTS = {"ISNULL": "IsNull", "ISNOTNULL": "IsNotNull"}
 def where_expression(text: str, schema: TableSchema) -> Expression:
     """Return the expression of a condition; the word WHERE may stand before it.
 
-    Raises UnsupportedQuery for what cannot be parsed or is not evaluated as Spark does, and ConfigError for a
-    column that the table has not.
+    Raises UnsupportedQuery for a text that cannot be parsed or evaluated as in Spark, and ConfigError for a
+    column that the table lacks.
     """
     condition = _WHERE.sub("", text, count=1).strip().removesuffix(";")
     if not condition:
@@ -103,13 +103,13 @@ class _Binder:
         raise refused(f"{_sql(node)}: is no condition that is evaluated here")
 
     def column(self, node: exp.Expression) -> Column:
-        """Return the column that a node names, in any case of its letters."""
+        """Return the column that a node names; case does not matter."""
         path = _path(node)
         if path is None:
             raise refused(
                 f"{_sql(node)}: compare a column with literals; expressions of columns are not evaluated here"
             )
-        # A name may begin with that of a table.
+        # A name may begin with the table's name.
         found = self._small.get(tuple(part.lower() for part in path), [])
         if not found:
             raise ConfigError(f"the table has no column {printable(column_name(path), 200)}", setting="where")
@@ -140,7 +140,7 @@ class _Binder:
         return Literal(pa.scalar(bool(node.this)))
 
     def comparison(self, node: exp.Expression, *, pads: bool = True) -> Expression:
-        """Return a comparison; ``pads``: whether Spark makes the sides as long as a column of CHAR(n)."""
+        """Return a comparison; ``pads``: whether Spark pads both sides to the length of a CHAR(n) column."""
         opposite = _OPPOSITES.get(type(node))
         negated = opposite is not None
         name, mirrored = _COMPARISONS[opposite or type(node)]
@@ -158,10 +158,10 @@ class _Binder:
         return Call("Not", (found,)) if negated else found
 
     def _padded(self, column: Column, values: list[Value]) -> tuple[Column | Call, list[Value]]:
-        """Return a column and the literals that it is compared with, of CHAR(n) as Spark pads them.
+        """Return a CHAR(n) column and the literals that it is compared with, as Spark pads them.
 
-        It pads literals to n. It also pads the column, and cuts it, to the length of a longer literal. Fields
-        of structs and an IN with null are left as they are, and so is BETWEEN.
+        Spark pads literals to n. It also pads the column, and cuts it, to the length of a longer literal.
+        Fields of structs, an IN with null and BETWEEN are not padded.
         """
         length = self._chars.get(column.path) if len(column.path) == 1 else None
         texts = [each for each in values if isinstance(each, str)]

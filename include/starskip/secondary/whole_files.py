@@ -1,9 +1,9 @@
-"""Choose the lists that are read for an engine that reads whole files: those that cost less than the files.
+"""Choose the lists that pay off for an engine that reads whole files: they must cost less than the files.
 
-What counts is files, not rows: a file is read whole as long as one of its rows survives. So a list can spare
-no more than the files that are still to be read. It is not read where these take less time than the list; nor
-where a few of its blocks, intersected with the rows at hand, show that most of these files stay anyway, as a
-file with a survivor does. Lists are sampled in "Greedy List Intersection" (Krauthgamer and others, 2008).
+Files count, not rows: a file is read whole as long as one of its rows survives. So a list can save at most
+the files that are still to be read. It is not read if these take less time than the list, nor if a few of its
+blocks, intersected with the current rows, show that most of these files stay anyway. Lists are sampled in
+"Greedy List Intersection" (Krauthgamer and others, 2008).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ AND, _OR = " ∩ ", " ∪ "
 _MIB = 1 << 20
 _UNREADABLE = (StorageError, ArithmeticError, ValueError)
 FileTimes = Mapping[str, npt.NDArray[np.float64]]
-"""By segment, the ms that each of its files takes to read, by position; 0 for one that is not read anyway."""
+"""By segment, the ms to read each of its files, by position; 0 for a file that is skipped anyway."""
 
 
 @dataclass(frozen=True, slots=True)
 class WholeFileReads:
-    """Files that an engine reads whole, and what reading them takes.
+    """Files that an engine reads whole, and the costs of reading them.
 
-    ``to_read``: those of the metadata that nothing else leaves alone, None for all of them. ``open_bytes``:
-    so many are read in the time that opening a file takes. ``read_ratio``: the share of a file's bytes that
-    the query's columns have.
+    ``to_read``: the files of the metadata that nothing else skips, None for all. ``open_bytes``: the bytes
+    that can be read in the time that opening a file takes. ``read_ratio``: the share of a file's bytes in the
+    query's columns.
     """
 
     to_read: Mask | None = None
@@ -68,16 +68,17 @@ class ChosenLists:
 
 
 def path_name(path: Path) -> str:
-    """Return a path as people are told of it, such as ``btree:a ∪ btree:b``."""
+    """Return a path's name for people, such as ``btree:a ∪ btree:b``."""
     return (_OR if isinstance(path, UnionPath) else AND).join(path_indexes(path))
 
 
 def chosen_lists(
     paths: Sequence[Path], reader: PostingReader, settings: SecondarySettings, times: FileTimes | None
 ) -> ChosenLists:
-    """Read the paths that are worth it, the one first that leaves least to read for what it takes.
+    """Read the paths that pay off, first the path whose own time plus the files that it leaves is least.
 
-    ``times``: None to read all of at most ``planning_entries``. A path that cannot be read is left out alone.
+    ``times``: None to read all paths of at most ``planning_entries``. A path that cannot be read is left out
+    by itself.
     """
     found = ChosenLists()
     lists = []
@@ -137,7 +138,7 @@ class _Left:
 
     @property
     def ms(self) -> float:
-        """The time that they take."""
+        """The time to read them."""
         return float(sum(each.sum() for each in self.times.values()))
 
     @property
@@ -146,7 +147,7 @@ class _Left:
         return sum(int(np.count_nonzero(each)) for each in self.times.values())
 
     def with_list(self, each: _List) -> float:
-        """Estimate the time that a list takes, and the files that it may leave."""
+        """Estimate the time of reading a list and the files that it may leave."""
         reached = [times[each.reached[name]] for name, times in self.times.items() if name in each.reached]
         files = sum(int(np.count_nonzero(of)) for of in reached)
         if not files:
@@ -160,13 +161,13 @@ class _Left:
         left_ms, files = self.ms, self.files
         name = f"{path_name(each.path)} is not used"
         if not files:
-            return f"{name}: no file is left that it could leave alone"
+            return f"{name}: it can skip no further file"
         takes = f"its {counted(each.count)} entries take about {each.gather_ms:.2f} ms"
         if each.gather_ms >= left_ms:
             return f"{name}: {takes}, and what is left to read {left_ms:.2f} ms ({_told(files)})"
         if each.gather_ms <= SHORT * left_ms:
             return None
-        # Of n-grams a sample holds more than the path: it would make files stay that need not.
+        # A sample of n-grams holds more rows than the path, and would overestimate the files that stay.
         sample = None if isinstance(each.path, GramPath) else reader.sample(each.path, sampled_blocks)
         if sample is None:
             return None
@@ -181,7 +182,7 @@ class _Left:
         )
 
     def intersect(self, rows: Rows) -> None:
-        """Leave the files with a row that this list has as well."""
+        """Keep the files with a row that this list has as well."""
         found = {}
         for name, times in self.times.items():
             common = self._common(name, rows)

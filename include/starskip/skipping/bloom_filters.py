@@ -87,5 +87,5 @@ def _mixed(hashes: Hashes, number: int) -> Hashes:
 
 
 def _position(mixed: Hashes, bits: Hashes | np.uint64) -> Hashes:
-    # The upper half of a 32-bit product: as even as a remainder, and sooner computed.
+    # The upper half of a 32-bit product: as even as a remainder, and faster to compute.
     return np.asarray(((mixed >> np.uint64(32)) * bits) >> np.uint64(32))

@@ -1,4 +1,4 @@
-"""Base class of what collects the metadata of one file from batches of its rows, in bounded memory."""
+"""Base class of collectors of one file's metadata from batches of its rows, in bounded memory."""
 
 from __future__ import annotations
 

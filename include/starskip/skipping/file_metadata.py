@@ -21,5 +21,5 @@ class FileMetadata(Protocol):
     def column(self, index: str, name: str) -> pa.Array:
         """Return the metadata column ``name`` of an index, given by its specification such as ``minmax:ts``.
 
-        Null means that nothing is known of the file.
+        Null means that the file's metadata is unknown.
         """

@@ -1,4 +1,4 @@
-"""Base class of index types: the metadata that is collected of each file, and labels of predicates.
+"""Base class of index types: the metadata collected for each file, and labels of predicates.
 
 See "Extensible Data Skipping", II-A. A user's type is a class like those of ``index_types``, of about 30
 lines (docs/skipping.md).
@@ -44,24 +44,24 @@ class SkippingIndex:
         return {}
 
     def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - for subclasses
-        """Return Spark SQL expressions over one row, by name, as ``collector`` takes them; none by default.
+        """Return Spark SQL expressions over one row, by name, for the ``collector``; none by default.
 
-        ``columns`` as in ``aggregates``. An index has aggregates, or row values and a collector, or all of
-        them. Another pass collects the row values of all indexes.
+        ``columns`` as in ``aggregates``. An index has aggregates, or row values and a collector, or all
+        three. Another pass collects the row values of all indexes.
         """
         return {}
 
     def collector(self, schema: pa.Schema) -> FileCollector:
-        """Return a collector of one file, which has got no row yet.
+        """Return an empty collector of one file.
 
         ``schema``: the names of ``row_values``, with the Arrow types that Spark gives them.
         """
         raise NotImplementedError
 
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
-        """Compute the stored metadata columns from those of aggregates and collectors, one row for each file.
+        """Compute the stored columns from the columns of aggregates and collectors, one row for each file.
 
-        Runs on the executors, on some files at a time. By default they are stored as they are.
+        Runs on the executors, on some files at a time. By default the columns are stored unchanged.
         """
         return {name: collected[name].combine_chunks() for name in collected.column_names}
 

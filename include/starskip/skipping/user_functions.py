@@ -35,7 +35,7 @@ def implications() -> tuple[Implication, ...]:
 
 
 def implied_by_function(node: Expression) -> Expression | None:
-    """Return what a boolean node with a mapped function implies, None if it has none."""
+    """Return the implication of a boolean node with a mapped function, None without one."""
     if not isinstance(node, Call):
         return None
     for each in (node, *node.arguments):
@@ -54,7 +54,7 @@ def _implied(name: str, node: Expression) -> Expression | None:
         # It may not take this literal, say; other nodes are still mapped.
         if name not in _failed:
             _failed.add(name)
-            words = "what function %s says of ordinary columns is not used: its implication raised %s"
+            words = "the implication of function %s is not used: it raised %s"
             log.warning(words, name.removeprefix("udf:"), type(error).__name__)
         return None
 

@@ -141,4 +141,4 @@ _CERTAIN: Mapping[ComparisonOperator, _Judge] = {
     ComparisonOperator.IN: _all_in,
     ComparisonOperator.STARTS_WITH: _all_start_with,
 }
-"""Judges whether all values do, so that none satisfies its NOT."""
+"""Judges whether all values satisfy the comparison, so that no value satisfies its NOT."""

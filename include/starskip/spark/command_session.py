@@ -1,4 +1,4 @@
-"""A Spark session for a command: quiet, with a progress bar where somebody is watching."""
+"""A Spark session for a command: quiet, with a progress bar on a terminal."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _EVERY_S = 0.3
 
 @contextmanager
 def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSession]:
-    """Give a session as spark-defaults or spark-submit configure it, on all cores here by default.
+    """Yield a session as spark-defaults or spark-submit configure it, by default on all cores here.
 
-    ``encrypts``: make Spark encrypt its temporary files. Raises StarskipError if it cannot be started; errors
-    of Spark's own become one line.
+    ``encrypts``: make Spark encrypt its temporary files. Raises StarskipError if it cannot be started;
+    Spark's own errors become one line.
     """
-    # What it says is said again by the error that follows.
+    # The error that follows repeats its message.
     context_logger().setLevel(logging.CRITICAL)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     is_guest = SparkContext._active_spark_context is not None
@@ -69,7 +69,7 @@ def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSess
 
 @contextmanager
 def _stderr_to(descriptor: int) -> Iterator[None]:
-    """Let a child process have another stderr: what the JVM says at its start is no message of ours."""
+    """Give a child process another stderr: the JVM's start messages are not ours."""
     sys.stderr.flush()
     kept = os.dup(2)
     os.dup2(descriptor, 2)
@@ -105,7 +105,7 @@ def _watch(context: Any, label: str, ended: threading.Event) -> None:
                 if info is not None:
                     seen[stage] = (info.numCompletedTasks, info.numTasks)
             active = set(tracker.getActiveStageIds())
-            # A stage that was active and is not any more is through.
+            # A stage that is no longer active has ended.
             finished = sum(
                 of if stage not in active else completed for stage, (completed, of) in seen.items()
             )

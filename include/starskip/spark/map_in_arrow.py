@@ -1,4 +1,4 @@
-"""``mapInArrow`` in Python workers that are spared most of what PySpark does around each task."""
+"""``mapInArrow`` in Python workers without most of PySpark's overhead for each task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starskip.execution.engine import BatchMap
 
 
 def map_in_arrow(frame: DataFrame, function: BatchMap, schema: pa.Schema) -> DataFrame:
-    """Return the rows that ``function`` makes of each partition's batches; ``schema``: of these rows."""
+    """Return the rows that ``function`` makes from each partition's batches; ``schema``: of these rows."""
     return frame.mapInArrow(_InWorker(function), from_arrow_schema(schema))
 
 
@@ -35,8 +35,8 @@ def _forget_zips() -> None:
 
     PySpark invalidates the import caches at the start of each task. Python 3.11 then reads the directory of
     a zip once for each finder: 1,300 names for each package of ``pyspark.zip`` that was imported, and 5,000
-    of Spark's core jar, which holds no Python; some 150 ms of processor time a task. Finders are made anew
-    by the next import, from what Python knows of the zip. Jars of packages stay: they may hold Python.
+    of Spark's core jar, which holds no Python; some 150 ms of processor time a task. The next import makes
+    finders anew, from the directory that Python has cached. Jars of packages stay: they may hold Python.
     """
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
@@ -48,10 +48,10 @@ _modules_frozen = 0
 
 
 def _freeze_modules() -> None:
-    """Leave what has been imported out of this Python worker's garbage collections.
+    """Exclude all imported modules from this Python worker's garbage collections.
 
-    PySpark collects garbage at the end of each task: among the objects of all modules, that takes 100 ms. It
-    has just done so when a task starts, so that what is frozen is in use.
+    PySpark collects garbage at the end of each task: with the objects of all modules that takes 100 ms. When
+    a task starts it has just done so, so that only objects in use are frozen.
     """
     global _modules_frozen
     if len(sys.modules) != _modules_frozen:

@@ -41,7 +41,7 @@ class SparkRows:
 
     @property
     def frame(self) -> DataFrame:
-        """The rows that the maps make, as a DataFrame."""
+        """The rows after all maps, as a DataFrame."""
         if not self.maps:
             return self.source
         return map_in_arrow(self.source, _in_order(self.maps), self.schema)
@@ -85,9 +85,9 @@ class SparkEngine:
         function: Callable[[Iterable[Any]], Iterator[pa.RecordBatch]],
         schema: pa.Schema,
     ) -> Rows:
-        """See Engine.rows_of_items; items travel pickled, in the order given, cut evenly over the tasks."""
+        """See Engine.rows_of_items; items travel pickled, in order, divided evenly among the tasks."""
         if not items:
-            # What the function returns for none is its own matter: no Python worker is started to ask it.
+            # The result for no items is computed here: no Python worker is started for it.
             return LocalEngine().rows_of_items(items, function, schema)
         cores = self.session.sparkContext.defaultParallelism
         tasks = min(len(items), cores * _TASKS_PER_CORE)
@@ -121,10 +121,10 @@ class SparkEngine:
     def _one_task_a_chunk(self, table: pa.Table) -> DataFrame:
         """Return a table's rows, each chunk in a task.
 
-        They go from Arrow to the JVM: an RDD of Python's would start workers of its own to hand them over.
+        They go from Arrow to the JVM directly: a Python RDD would start workers of its own to hand them over.
         """
         before = self.session.conf.get(_LOCAL_RELATION, None)
-        # What is as small as this Spark would keep on the driver, and cut by its own measure.
+        # Spark would keep such a small table on the driver, and cut it by its own measure.
         self.session.conf.set(_LOCAL_RELATION, "0")
         try:
             return self.session.createDataFrame(table)
@@ -147,7 +147,7 @@ def _in_order(functions: Sequence[BatchMap]) -> BatchMap:
 
 
 def _typed(function: BatchMap, schema: pa.Schema) -> BatchMap:
-    """Spark checks types to the letter: nullability and field names as the schema has them."""
+    """Cast batches to ``schema``: Spark also compares nullability and field names."""
 
     def call(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in function(batches):

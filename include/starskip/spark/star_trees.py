@@ -42,7 +42,7 @@ MOST_DOCUMENTS = 2_000_000
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """Answer of the last query of this thread; ``reason`` says why no tree gave it."""
+    """Answer of the last query of this thread; ``reason``: why no tree gave it."""
 
     star_tree: bool
     reason: str | None
@@ -53,9 +53,9 @@ class StarTrees:
     """The star-trees of one table, for one session; may be used by several threads."""
 
     def __init__(self, session: SparkSession, directory: str, table: str | None = None) -> None:
-        """Open the trees below ``directory``; ``table`` may be left out where there are trees of one only.
+        """Open the trees below ``directory``; ``table`` may be left out if only one table has trees.
 
-        What another process refreshes later is seen within a second. Raises StarskipError if there are none.
+        A later refresh by another process is seen within a second. Raises StarskipError if there are none.
         """
         self._session = session
         self._trees: TreeSet = open_trees(ArtefactStore(storage_for(directory)), table)
@@ -69,10 +69,10 @@ class StarTrees:
     def sql(self, sql: str, dialect: str = "spark", *, most_documents: int = MOST_DOCUMENTS) -> DataFrame:
         """Return the answer as a DataFrame.
 
-        Trees that were given a name answer to that name alone, others whatever stands in FROM. What no tree
-        answers, or only by reading more than ``most_documents``, is a plain query over the table's files; an
-        average of decimals is a double by a tree, and a decimal by Spark. Raises UnsupportedQuery for what
-        neither can answer, StaleTree for trees of other files.
+        Trees with a name answer only to that name, others to any name in FROM. A query that no tree answers,
+        or only by reading more than ``most_documents``, runs over the table's files. An average of decimals
+        is a double from a tree, and a decimal from Spark. Raises UnsupportedQuery for a query that neither
+        can answer, StaleTree if the table's files have changed.
         """
         found = answer_from_tree(self._trees, sql, dialect, most_documents=most_documents)
         if isinstance(found, str):
@@ -89,7 +89,7 @@ class StarTrees:
         select = with_padded_literals(select, source.schema)
         _padded(self._rows(source), source).createOrReplaceTempView(view)
         try:
-            # Analysed at once, so that the view's name is needed no longer.
+            # Analysed now, so that the view's name is no longer needed.
             return self._session.sql(select.sql(dialect="spark"))
         except PySparkException as error:
             raise UnsupportedQuery(
@@ -99,7 +99,7 @@ class StarTrees:
             self._session.catalog.dropTempView(view)
 
     def _rows(self, source: SourceTable) -> DataFrame:
-        """Return the recorded files' rows, with the columns' types as the trees have them."""
+        """Return the recorded files' rows, with the trees' types of the columns."""
         types: Mapping[str, pa.DataType] = {field.name: field.type for field in source.schema}
         if source.is_versioned:
             return self._rows_of_version(source, types)
@@ -110,7 +110,7 @@ class StarTrees:
         )
         paths = [file.identity.path for file in source.files]
         if source.file_format == "csv":
-            # Spark would tell other types from the text: the trees' are stated.
+            # Spark would infer other types from the text, so the trees' types are given.
             schema = ", ".join(
                 f"`{name}` {from_arrow_type(type_).simpleString()}" for name, type_ in types.items()
             )
@@ -143,7 +143,7 @@ class StarTrees:
     def _rows_alike(
         self, source: SourceTable, files: Sequence[SourceFile], types: Mapping[str, pa.DataType]
     ) -> DataFrame:
-        """Return the rows of files of one partition that have the same names for the table's columns."""
+        """Return the rows of files of one partition that share their names for the table's columns."""
         first = files[0]
         there = {name: stored for name, stored in _names_in(first, source).items() if stored is not None}
         fields = [
@@ -161,7 +161,7 @@ class StarTrees:
 
 
 def _padded(rows: DataFrame, source: SourceTable) -> DataFrame:
-    """Return rows whose values of CHAR(n) have n characters: as texts Spark does not fill them up."""
+    """Return rows whose values of CHAR(n) are padded: Spark does not pad them, as they are read as texts."""
     lengths = {each.name: char_length(each) for each in source.schema}
     return rows.withColumns(
         {
@@ -173,14 +173,14 @@ def _padded(rows: DataFrame, source: SourceTable) -> DataFrame:
 
 
 def _names_in(file: SourceFile, source: SourceTable) -> Mapping[str, str | None]:
-    """Return the name in a file of each column of its table, None for one that it lacks."""
+    """Return the name in a file of each column of its table, None for a column that it lacks."""
     if file.schema is None:
         return {name: name for name in source.schema.names}
     return stored_names(file.schema, source.columns, file.identity.path)
 
 
 def _stored_type(source: SourceTable, file: SourceFile, name: str, stored: str) -> pa.DataType:
-    """Return the type of a column in the files: the table's own, where it is not read as another."""
+    """Return the type of a column in the files: the table's own, unless it is read as another type."""
     if name in source.casts and file.schema is not None and stored in file.schema.names:
         return plain_type(file.schema.field(stored).type)
     return source.schema.field(name).type

@@ -1,4 +1,4 @@
-"""Our own errors where Spark only reports them: raised on an executor, or a result over its cap."""
+"""Restore our own errors from Spark's: raised on an executor, or for a result over its cap."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from starskip.storage.files.full_disk import is_full_disk
 def understood_failure(error: Exception) -> Exception:
     """Return our error inside an exception of Spark or Py4J, or the exception itself.
 
-    Spark tells of a failed Arrow result through Py4J, of other failures through its own exceptions. Of an
-    error's class is kept what a caller may act on: that a retry may help, and which stored file is damaged.
+    Spark reports a failed Arrow result through Py4J, other failures through its own exceptions. The error
+    keeps the class on which a caller may act: that a retry may help, or which stored file is damaged.
     """
     text = str(error)
     if "spark.driver.maxResultSize" in text:

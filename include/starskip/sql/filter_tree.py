@@ -28,7 +28,7 @@ _NEGATED = {
 
 
 def filter_tree(expression: exp.Expression) -> Predicate:
-    """Return the tree in text order; what has no leaf kind of its own becomes an EXPRESSION leaf."""
+    """Return the tree in text order; a predicate of no other leaf kind becomes an EXPRESSION leaf."""
     match expression:
         case exp.Paren():
             return filter_tree(expression.this)
@@ -117,7 +117,7 @@ def _comparison(expression: exp.Expression) -> Predicate:
         bound = Bound(slot, sign.endswith("="))
         is_upper = sign[0] == "<"
         leaf = Leaf(Operator.RANGE, column, high=bound if is_upper else None, low=None if is_upper else bound)
-    # The broker computes ``7 * 24`` before it asks; here it is computed where the column's rows are.
+    # The broker computes ``7 * 24`` before the scan; here it is computed where the column's rows are.
     return leaf if slot else replace(leaf, columns=(column,), expression=_text(expression))
 
 
@@ -130,7 +130,7 @@ def _expression_leaf(expression: exp.Expression) -> Leaf:
 
 
 def _text(expression: exp.Expression) -> str:
-    # Names are quoted throughout: a redacted text, which has them so, gives the same tree.
+    # Names are quoted throughout, so that a redacted text, whose names are quoted, gives the same tree.
     return expression.sql(dialect=PinotDialect, comments=False, identify=True)
 
 

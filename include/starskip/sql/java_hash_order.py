@@ -9,9 +9,9 @@ _LOAD_RATIO = 0.75
 
 
 def java_hash_order(texts: Iterable[str], *, newest_first: bool = False) -> list[str]:
-    """Return distinct ``texts`` in the order of a java.util.HashMap that they were put into in turn.
+    """Return distinct ``texts`` in the order of a java.util.HashMap into which they were put in turn.
 
-    ``newest_first``: computeIfAbsent put them there, which goes in front of the others of a bucket.
+    ``newest_first``: computeIfAbsent put them there, which inserts at the front of a bucket.
     """
     distinct = list(dict.fromkeys(texts))
     buckets = _LEAST_BUCKETS

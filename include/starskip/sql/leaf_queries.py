@@ -1,10 +1,10 @@
 """Split a query of Pinot's multi-stage engine into its table scans, with the predicates pushed down to each.
 
-A leaf stage scans one table. Of the query's predicates, Pinot's planner (Calcite's rules for filters, see
-PinotQueryRuleSets) moves down to a scan the conjuncts of WHERE and ON that ask columns of it alone: through
-inner joins, subqueries, CTEs, UNIONs and GROUP BYs of the same columns. Here they do not pass to the null
-side of an outer join, a LIMIT or a window function; HAVING, an OR over several tables and what a subquery
-decides stay above. A CTE is planned anew wherever it is named.
+A leaf stage scans one table. Pinot's planner (Calcite's rules for filters, see PinotQueryRuleSets) pushes a
+conjunct of WHERE or ON down to a scan if it names columns of that scan alone: through inner joins,
+subqueries, CTEs, UNIONs and GROUP BYs of the same columns. Here a conjunct does not pass to the null side of
+an outer join, nor through a LIMIT or a window function. HAVING, an OR over several tables and conditions on a
+subquery's result stay above. A CTE is planned anew wherever it is named.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _Ctes = Mapping[str, tuple[exp.CTE, "_Ctes"]]
 class LeafQuery:
     """The scans of one table, as one query of it alone.
 
-    ``skeleton`` has the filters of its scans as alternatives of an OR; ``slots``: for each of its slots, that
-    of the whole query. ``filtered_scans`` of the ``scans`` read entries in filter, be it for a subquery.
+    ``skeleton`` has the filters of its scans as alternatives of an OR; ``slots``: for each of its slots, the
+    slot of the whole query. ``filtered_scans``: the number of ``scans`` that have a filter, be it a
+    subquery's result.
     """
 
     table: str
@@ -51,7 +52,7 @@ class LeafQuery:
 def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ...]:
     """Return the leaf queries of a skeleton (see normalize_sql) by table, in the order of the text.
 
-    Raises UnsupportedQuery with a reason: those of parsed_query, "recursive", "nested_joins",
+    Raises UnsupportedQuery with a reason: one of parsed_query's, "recursive", "nested_joins",
     "too_many_leaves", "no_table".
     """
     plan = _Plan(columns_of)
@@ -198,7 +199,7 @@ def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
 
 
 def _assign(filter_: exp.Expr, sources: Mapping[str, _Source], reached: Sequence[str] | set[str]) -> None:
-    """Give a filter to the one source whose columns it asks, if it reaches that."""
+    """Give a filter to the one source whose columns it names, if the filter reaches that source."""
     is_subquery = filter_.find(exp.Query) is not None
     asked = [filter_.this] if is_subquery and isinstance(filter_, exp.In) else [filter_]
     columns = [column for part in asked for column in part.find_all(exp.Column)]
@@ -221,7 +222,7 @@ def _source_of(column: exp.Column, sources: Mapping[str, _Source]) -> str | None
     having = [name for name, source in sources.items() if source.outputs and column.name in source.outputs]
     unknown = [name for name, source in sources.items() if source.outputs is None]
     found = having or unknown
-    # A table whose columns are not known might have it as well.
+    # A table whose columns are not known might have the column as well.
     return found[0] if len(found) == 1 and not (having and unknown) else None
 
 
@@ -230,7 +231,7 @@ def _without_table(node: exp.Expr) -> exp.Expr:
 
 
 def _inside(select: exp.Select, above: _Filters) -> Iterator[exp.Expr]:
-    """Yield the filters that hold inside ``select`` as well, of those on its output columns."""
+    """Yield the filters on output columns of ``select`` that can be applied inside it."""
     if not above or _ends_early(select):
         return
     items = {item.alias_or_name: item.unalias() for item in select.expressions}

@@ -36,7 +36,7 @@ _WORDS = """
     using values when where with
 """
 _BEFORE_A_NAME = frozenset(_WORDS.split())
-"""Words before a name of a column or table; behind any other, a bracket or a name it is an alias."""
+"""Words before the name of a column or table; a quoted name after any other word or ``)`` is an alias."""
 _ESCAPED = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})")
 _LONGEST_NAME = 64
 _MOST_DIGITS = 8
@@ -45,8 +45,8 @@ _MOST_DIGITS = 8
 def without_literals(text: str, *, quoted_names: bool, has_aliases: bool = True) -> str:
     """Return the first MAX_READ characters of ``text``, each literal as ``?`` and each comment as a blank.
 
-    ``masking.mask_literals`` defines what a literal is; ``has_aliases`` is false of a predicate alone.
-    Linear, never raises.
+    ``masking.mask_literals`` defines literals; ``has_aliases`` is false for a predicate by itself. Linear,
+    never raises.
     """
     cut = "…" if len(text) > MAX_READ else ""
     text = text[:MAX_READ]
@@ -89,7 +89,7 @@ def _is_alias(before: str) -> bool:
 
 
 def _is_doubtful(quoted: str) -> bool:
-    quoted = _ESCAPED.sub("", quoted)  # what masking has made of control characters counts as little as they
+    quoted = _ESCAPED.sub("", quoted)  # control characters that masking escaped do not count
     is_long = len(quoted) > _LONGEST_NAME or sum(map(str.isdigit, quoted)) > _MOST_DIGITS
     return is_long or "@" in quoted or "://" in quoted
 

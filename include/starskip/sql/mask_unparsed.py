@@ -1,8 +1,8 @@
 """Mask text that does not parse: only words of SQL and of Pinot's log lines stay.
 
-Where one quote is missing or too many, as in ``'O'Brien' AND mail = 'x'``, the values stand outside of what
-looks quoted. So a word is shown because it is known, and never because of where it stands; names of tables
-and columns go too. The place of the record stands beside it.
+Where one quote is missing or too many, as in ``'O'Brien' AND mail = 'x'``, the values stand outside the
+quotes. So a word is shown only because it is known, never because of its place; names of tables and columns
+are masked too. The place of the record is reported beside the text.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ _MANY_MASKS = re.compile(r"\?(?: \?){2,}")
 
 
 def mask_unparsed(text: str, *, limit: int = MAX_REJECTED_TEXT) -> str:
-    """Return ``text`` on one line of at most ``limit`` characters, all as ``?`` but words that are known.
+    """Return ``text`` on one line of at most ``limit`` characters, with ``?`` for all but known words.
 
-    What is masked up to the next blank is one ``?``, and more than two of those in a row are two. Linear,
-    never raises.
+    Masked text up to the next blank is one ``?``; more than two ``?`` in a row become two. Linear, never
+    raises.
     """
     pieces: list[str] = []
     blank = False

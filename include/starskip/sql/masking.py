@@ -18,13 +18,13 @@ _PATTERN = re.compile(r"'(?:\?%|%\?%?)'")
 def mask_literals(text: str, *, quoted_names: bool = False) -> str:
     r"""Return ``text`` on one line of at most MAX_TEXT characters, its literals as ``?``, comments dropped.
 
-    Everything in quotes of any kind counts as a literal, unless ``quoted_names`` says that the text is
-    SQL, where double quotes and backticks hold names; an unterminated quote runs to the end. Of those
-    names go what is an alias, which is anybody's text, and what no column is called: an address, a long
-    number. Every word that starts with a digit is a number. Whether a backslash escapes a quote, and
-    whether ``$$`` is one, depends on the dialect: what is a literal under any reading is masked. Control
-    characters come out escaped. A prefix of a text is masked as the whole text is, so a cut text is safe.
-    Linear, looks at MAX_READ characters, never raises.
+    Everything in quotes of any kind counts as a literal. With ``quoted_names`` the text is SQL, where double
+    quotes and backticks hold names, which stay. A quoted name is masked all the same if it is an alias, since
+    an alias may be any text, or if it looks like data: an address, a long number. An unterminated quote runs
+    to the end. Every word that starts with a digit is a number. Whether a backslash escapes a quote, and
+    whether ``$$`` is a quote, depends on the dialect: text that is a literal under any reading is masked.
+    Control characters come out escaped. A prefix of a text is masked as the whole text is, so a cut text is
+    safe. Linear, looks at MAX_READ characters, never raises.
     """
     return _on_one_line(without_literals(text, quoted_names=quoted_names))
 
@@ -40,7 +40,7 @@ def mask_failure(text: str) -> str:
 
 
 def mask_condition(skeleton: str) -> str:
-    """Return the shape of a predicate as it is, masked where it holds more than ``?`` and patterns of it."""
+    """Return the shape of a predicate, masked if it holds literals other than ``?`` and patterns of it."""
     masked = _on_one_line(without_literals(skeleton, quoted_names=True, has_aliases=False))
     return skeleton if _PATTERN.sub("?", skeleton) == masked else masked
 

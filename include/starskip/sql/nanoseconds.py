@@ -1,7 +1,7 @@
 """Rewrite comparisons and date functions on timestamps in nanoseconds, as pandas writes them.
 
-The database compares them with times of their own kind only, and its functions of dates do not take those
-with a zone. A moment beyond the years 1677 to 2262 is one that all of them are before, or behind.
+DuckDB compares nanoseconds with nanoseconds only, and its date functions do not take nanoseconds with a zone.
+A moment beyond the years 1677 to 2262 is before, or after, every timestamp in nanoseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 SIDES = ("this", "expression", "low", "high")
-"""Arguments of comparisons and BETWEEN that hold what they compare."""
+"""Arguments of comparisons and BETWEEN that hold the compared expressions."""
 
 _DIGITS = re.compile(r"\.\d{7,9}(?!\d)")
 _FIRST, _LAST = datetime(1677, 9, 22, tzinfo=UTC), datetime(2262, 4, 11, tzinfo=UTC)
@@ -31,8 +31,8 @@ _OF_DATES = (
 def with_nanoseconds(expression: exp.Expr, types: Mapping[str, pa.DataType]) -> exp.Expr:
     """Cast expressions on columns of nanoseconds to their types; in place, and return it.
 
-    Functions of dates, sums with intervals and casts to other kinds of times get microseconds of those with a
-    zone. What columns are compared with becomes nanoseconds, so that no digit is lost.
+    Date functions, sums with intervals and casts to other kinds of times get microseconds where the column
+    has a zone. The other side of a comparison becomes nanoseconds, so that no digit is lost.
     """
     of_ns = {name: type_.tz is not None for name, type_ in types.items() if _is_ns(type_)}
     if not of_ns:
@@ -77,7 +77,7 @@ def moment_of_text(text: str) -> date | datetime | None:
 
 
 def bare(node: exp.Expr) -> exp.Expr:
-    """Return what stands within brackets and behind minus signs."""
+    """Return the expression within brackets and behind minus signs."""
     while isinstance(node, (exp.Paren, exp.Neg)):
         node = node.this
     return node
@@ -100,12 +100,12 @@ def _as_nanoseconds(side: exp.Expr, *, zoned: bool) -> exp.Expr:
     if isinstance(found, exp.Cast):
         if found.to.this in (exp.DType.USERDEFINED, exp.DType.TIMESTAMP_NS):
             return side
-        # A moment that is written as one may be beyond what a cast of it can hold.
+        # A written moment may be beyond the range that the cast can hold.
         text = found.this.name if found.this.is_string else ""
         moment = moment_of_text(text[:10] if found.to.this == exp.DType.DATE else text)
         if moment is not None:
             return nanosecond_literal(in_utc(moment), text, zoned=zoned)
-    # What has a zone becomes a time without one in UTC only by way of microseconds.
+    # Nanoseconds with a zone become a time in UTC without a zone only by way of microseconds.
     return _cast(side if zoned else exp.cast(side, "timestamp"), zoned=zoned)
 
 

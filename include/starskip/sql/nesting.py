@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 MAX_NESTING = 60
-"""The parser is recursive: deeper text would exhaust the stack, and no index is advised by it."""
+"""The parser is recursive: deeper text would exhaust the stack, and is no basis for advice."""
 
 _NOTS = re.compile(r"(?>(?:\bnot\s+){4,})", re.IGNORECASE)
 

@@ -18,7 +18,7 @@ SLOT = "\x00"
 Literal = str
 """A literal as text: strings begin with a quote and are unescaped (``'it's``), numbers do not (``42``).
 
-One that the broker did not log is REDACTED (sql.redacted_text).
+A literal that the broker did not log is REDACTED (sql.redacted_text).
 """
 
 # Possessive quantifiers and atomic groups keep hostile text linear: an unterminated quote or comment runs
@@ -79,7 +79,8 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
             case "number" | "redacted":
                 literals.append(text)
             case "called":
-                # Redacted texts quote functions as they do columns; a parser knows them by their bare names.
+                # Redacted texts quote functions as well as columns; a parser knows functions by their bare
+                # names.
                 return f" {text[1:-1]}"
             case _:
                 return text
@@ -93,7 +94,7 @@ def _without_options(skeleton: str, literals: list[Literal]) -> tuple[str, list[
     if head:
         literals = literals[head[0].count(SLOT) :]
         skeleton = skeleton[head.end() :]
-    # Few queries end with a bracket; the search is for these only.
+    # Few queries end with a bracket, and only these are searched.
     tail = _OPTION.search(skeleton) if skeleton.endswith((")", ";")) else None
     if tail:
         literals = literals[: len(literals) - tail[0].count(SLOT)]

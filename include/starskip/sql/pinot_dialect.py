@@ -2,8 +2,8 @@
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
 (``$ts$DAY``). Nulls sort as if they were greater than any value. Its ``OPTION(…)`` suffix is cut off before
-parsing (normalize_sql). ``c NOT IN (…)`` is a predicate of its own, which ``NOT c IN (…)`` is not: that one
-scans for IN and turns the answer round, at several times the entries.
+parsing (normalize_sql). ``c NOT IN (…)`` is a predicate of its own, but Pinot runs ``NOT c IN (…)`` as a scan
+for IN whose result is inverted, at several times the entries.
 """
 
 from __future__ import annotations

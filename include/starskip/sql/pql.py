@@ -56,9 +56,10 @@ def is_pql(text: str) -> bool:
 
 
 def sql_from_pql(text: str) -> str:
-    """Return the SQL that asks the same; a text that is no PQL comes out as something. Never raises.
+    """Return the equivalent SQL; for a text that is no PQL the result means nothing. Never raises.
 
-    LIMIT is that of the query, or its TOP where it has none. A repeated clause stays: the parser refuses it.
+    LIMIT is the query's LIMIT, or its TOP where it has no LIMIT. A repeated clause stays: the parser refuses
+    it.
     """
     clauses: list[tuple[int, list[str]]] = [(0, [])]
     top: str | None = None
@@ -91,7 +92,7 @@ def sql_from_pql(text: str) -> str:
 
 
 def _quoted(written: str, quote: str) -> str:
-    """Return a literal of either quotes in ``quote``; one that is not closed is closed."""
+    """Return a literal, in either kind of quotes, quoted with ``quote``; an open one is closed."""
     mark = written[0]
     body = written[1:-1] if len(written) > 1 and written.endswith(mark) else written[1:]
     body = body.replace(mark * 2, mark)

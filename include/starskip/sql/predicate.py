@@ -51,12 +51,12 @@ class Leaf:
     """One predicate.
 
     OWN_INDEX stands for TEXT_MATCH, JSON_MATCH and the like, which run on an index of their own or not
-    at all. ``column`` is the column asked; for EXPRESSION and OWN_INDEX, where functions or several
-    columns are asked, it is empty and ``columns`` names all of them. ``slots``: literals of EQUAL … NOT_IN
-    (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value
-    is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text.
-    ``is_merged``: a range of two comparisons; in a multi-value column other values may satisfy each of them.
-    ``expression``: the text of an EXPRESSION, or of a comparison with ``7 * 24``, with ``:p0`` for slot 0.
+    at all. ``column`` is the column that is compared; for EXPRESSION and OWN_INDEX, which compare functions
+    or several columns, it is empty and ``columns`` names them all. ``slots``: literals of EQUAL … NOT_IN
+    (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value is not a
+    plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text. ``is_merged``: a
+    range of two comparisons; in a multi-value column other values may satisfy each of them. ``expression``:
+    the text of an EXPRESSION, or of a comparison with ``7 * 24``, with ``:p0`` for slot 0.
     """
 
     operator: Operator
@@ -100,7 +100,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """An aggregation's FILTER: ``predicate``, asked of the rows that a finished scan of ``rows`` has kept."""
+    """An aggregation's FILTER: ``predicate``, applied to the rows that a finished scan of ``rows`` kept."""
 
     rows: Predicate
     predicate: Predicate

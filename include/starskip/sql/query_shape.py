@@ -48,7 +48,7 @@ class QueryShape:
 def query_shape(skeleton: str) -> QueryShape:
     """Parse ``skeleton`` (see normalize_sql); raise UnsupportedQuery with a reason code.
 
-    Reasons: those of parsed_query, and "several_tables", "too_many_predicates".
+    Reasons: parsed_query's, "several_tables", "too_many_predicates".
     """
     query = parsed_query(skeleton)
     if not isinstance(query, exp.Select):
@@ -100,8 +100,9 @@ def _resolve_aliases(select: exp.Select) -> None:
 def _filter(select: exp.Select) -> Predicate:
     """Return the WHERE with the aggregations' FILTERs as Pinot 0.11 runs them.
 
-    The WHERE is scanned once by itself. Each distinct FILTER is asked of the rows that it keeps, and so is
-    the WHERE once more for aggregations without one (AggregationPlanNode); they scan like disjuncts of an OR.
+    The WHERE is scanned once by itself. Each distinct FILTER is applied to the rows that the WHERE keeps, and
+    the WHERE once more for aggregations without a FILTER (AggregationPlanNode); they scan like disjuncts of
+    an OR.
     """
     where = select.args.get("where")
     main = rewrite_filter(filter_tree(where.this)) if where else Constant(True)
@@ -126,7 +127,8 @@ def _normal_text(select: exp.Select) -> str:
     def anonymous(node: exp.Expression) -> exp.Expression:
         return exp.Placeholder() if isinstance(node, exp.Placeholder) else node
 
-    # One copy is enough: by default each of the two would take its own, the dearest part of a shape.
+    # One copy is enough: by default each of the two steps would copy the tree, the most expensive part of a
+    # shape.
     return select.copy().transform(anonymous, copy=False).sql(PinotDialect, copy=False, comments=False)
 
 

@@ -1,9 +1,9 @@
 """Recognise query texts from which the broker redacted literals, or everything.
 
-Pinot's ``pinot.broker.query.log.sqlRedaction`` (QueryLogger, since 2026) logs, as ``literal_values``, what
-Calcite writes of the parsed query with ``?`` for each literal and for the whole list of an IN; as ``full``
-one word for every query; and another word for a query that it could not parse. A question mark
-outside of quotes stands nowhere else in Pinot's SQL.
+Pinot's ``pinot.broker.query.log.sqlRedaction`` (QueryLogger, since 2026) set to ``literal_values`` logs
+Calcite's text of the parsed query with ``?`` for each literal and for the whole list of an IN. Set to
+``full`` it logs one word for every query. A query that it could not parse is logged as another word. A
+question mark outside of quotes stands nowhere else in Pinot's SQL.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _WHOLE_TEXTS = frozenset(("REDACTED", "FINGERPRINT_FAILED_QUERY_REDACTED"))
 
 
 def is_wholly_redacted(text: str) -> bool:
-    """Return whether nothing of the query was logged but its counters."""
+    """Return whether only the query's counters were logged."""
     return text.strip() in _WHOLE_TEXTS
 
 
@@ -27,10 +27,10 @@ def is_redacted(literals: Iterable[str]) -> bool:
 
 
 def mark_redacted(literals: tuple[tuple[str, ...], ...], counters: str) -> tuple[tuple[str, ...], ...]:
-    """Return the literals, with the ``counters`` of their query behind each one that was not logged.
+    """Return the literals, with the query's ``counters`` appended to each one that was not logged.
 
-    Queries of a shape whose literals are all ``?`` would count as one, with the mean of their entries. With
-    their counters as marks they are a sample as literals are.
+    Queries of one shape whose literals are all ``?`` would count as one query, with the mean of their
+    entries. The counters keep them apart, as literals do.
     """
     if not any(map(is_redacted, literals)):
         return literals

@@ -55,7 +55,7 @@ def _negated(child: Predicate) -> Predicate:
 
 
 def _flat(kind: type[And] | type[Or], children: Sequence[Predicate]) -> list[Predicate]:
-    """Return the children with those of nested ones in their places, before any of them is merged."""
+    """Return the children, with each nested AND or OR replaced by its own children, before any merging."""
     parts: list[Predicate] = []
     for child in children:
         if isinstance(child, kind):
@@ -101,7 +101,7 @@ def _merge_ranges(parts: list[Predicate]) -> list[Predicate]:
             others.append(part)
     if all(len(of_column) == 1 for of_column in ranges.values()):
         return parts
-    # The broker gathers them in a HashMap, and puts them behind all other children in its order.
+    # The broker gathers them in a HashMap, and appends them to the other children in the map's order.
     return others + [leaf for column in java_hash_order(ranges) for leaf in _merged_halves(ranges[column])]
 
 

@@ -25,7 +25,7 @@ class SandboxedDuckDB:
     def keep(self, table: pa.Table | pa.RecordBatchReader, name: str | None = None) -> str:
         """Copy ``table`` into the database and return its name, a new one if none is given.
 
-        Raises UnsupportedQuery as ``rows`` does.
+        Raises UnsupportedQuery as in ``rows``.
         """
         name = f"kept{next(self._numbers)}" if name is None else name
         cursor = self._connection.cursor()

@@ -23,8 +23,8 @@ _QUOTES = str.maketrans("", "", "\"`'")
 def table_names(text: str) -> tuple[str, ...]:
     """Return the distinct names behind FROM and JOIN, unquoted, in text order.
 
-    FROM inside a function, as in ``EXTRACT(YEAR FROM day)``, names no table: only that of a SELECT does. A
-    table may stand in quotes of any kind (PQL writes it as a string, too). Linear, never raises.
+    FROM inside a function, as in ``EXTRACT(YEAR FROM day)``, names no table: only a SELECT's FROM does. A
+    table may be quoted in any way (PQL may write it as a string). Linear, never raises.
     """
     found: dict[str, None] = {}
     is_select: list[bool | None] = [True]  # an open bracket each; None until its first word

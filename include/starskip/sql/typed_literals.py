@@ -1,8 +1,8 @@
 """Cast the literals of comparisons to the type of the column that they are compared with.
 
-A database would guess (a date compared with a text of a time loses the time; a text compared with a number
-fails at the first value that is none), so the type is said, and a literal that does not fit is an error
-before anything is read.
+DuckDB would guess the type: a date compared with the text of a time loses the time, and a text compared with
+a number fails at the first value that is no number. With the type given, a literal that does not fit is an
+error before anything is read.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def with_typed_literals(expression: exp.Expr, types: Mapping[str, pa.DataType]) 
 def with_padded_literals(expression: _Expr, schema: pa.Schema) -> _Expr:
     """Return a copy of ``expression`` with literals padded to n where a column of CHAR(n) is compared.
 
-    So Spark pads them, but for those of BETWEEN and of an IN with null. Raises UnsupportedQuery for a longer
-    one, for which Spark changes the column.
+    Spark pads them in the same way, except in BETWEEN and in an IN with null. Raises UnsupportedQuery for a
+    longer literal, for which Spark pads the column instead.
     """
     lengths = {each.name: length for each in schema if (length := char_length(each)) is not None}
     copied = expression.copy()

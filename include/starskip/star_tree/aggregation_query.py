@@ -30,7 +30,7 @@ from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sq
 
 @dataclass(frozen=True, slots=True)
 class AggregationQuery:
-    """``table``: what stands in FROM. ``conjuncts``: ANDed, of at most one column each.
+    """``table``: the name in FROM. ``conjuncts``: ANDed predicates, each on at most one column.
 
     ``group_by`` and ``aggregates`` are distinct; ``finishing`` calls them g0, g1, … and a0, a1, …
     ``is_template``: a ``?`` stands for a literal, as in the shapes of a log.
@@ -55,14 +55,14 @@ def aggregation_query(
 ) -> AggregationQuery:
     """Parse ``sql`` in the dialect "pinot" or "spark".
 
-    With ``columns``, those of the table, names are found whatever their case and spelt as the table spells
-    them. ``answers_to``: the only table that may stand in FROM; None for any. A ``?`` may stand for a
-    literal, as in the shapes of a log. ``schema``: tells which columns are CHAR(n).
+    With ``columns``, the table's, names are found whatever their case and spelt as the table spells them.
+    ``answers_to``: the only table that may stand in FROM; None for any. A ``?`` may stand for a literal, as
+    in the shapes of a log. ``schema``: shows which columns are CHAR(n).
 
-    Raises UnsupportedQuery, whose reason is one of sql_select's, "unknown_column", "another_table", or why no
-    star-tree can answer: "several_tables", "subquery", "window", "filter_clause", "function", "distinct",
-    "expression", "argument", "several_columns",
-    "aggregate_in_filter", "grouping", "not_grouped", "not_an_aggregation", "sample", "ordinal".
+    Raises UnsupportedQuery, whose reason is one of sql_select's, "unknown_column", "another_table", or the
+    reason why no star-tree can answer: "several_tables", "subquery", "window", "filter_clause", "function",
+    "distinct", "expression", "argument", "several_columns", "aggregate_in_filter", "grouping", "not_grouped",
+    "not_an_aggregation", "sample", "ordinal".
     """
     select = sql_select(sql, dialect)
     table = single_table(select)
@@ -93,7 +93,7 @@ def aggregation_query(
 
 @dataclass(frozen=True, slots=True)
 class TreeDemand:
-    """Columns in the order of the text, without repetition; spelt as the query spells them, or as the table.
+    """Distinct columns in the order of the text; spelt as in the query, or as in the table.
 
     ``predicate_columns`` and ``group_by_columns`` must be in the split order (a column may be in both),
     ``measures`` in the documents.
@@ -105,7 +105,7 @@ class TreeDemand:
 
 
 def tree_demand(query: AggregationQuery) -> TreeDemand:
-    """Return what the first tree that fits ``query`` has."""
+    """Return the columns and measures that a tree needs to answer ``query``."""
     return TreeDemand(
         predicate_columns=tuple(dict.fromkeys(c.column for c in query.conjuncts if c.column is not None)),
         group_by_columns=tuple(dict.fromkeys(group.column for group in query.group_by)),

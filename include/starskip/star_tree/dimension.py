@@ -32,8 +32,7 @@ class Dimension:
     def encode(self, array: pa.Array) -> npt.NDArray[np.int32]:
         """Return the codes of values of the same type.
 
-        Raises SourceError for a value that is not among those of the dimension: the table was changed
-        between two looks at it.
+        Raises SourceError for a value that the dimension lacks: the table changed between two reads.
         """
         encoded = plain_values(array).dictionary_encode()
         positions = pc.index_in(encoded.dictionary, self.values)
@@ -59,7 +58,7 @@ def sorted_values(values: pa.Array) -> pa.Array:
 
 
 def plain_values(array: pa.Array) -> pa.Array:
-    """Return the values, not as a dictionary, of floats with one zero and one NaN."""
+    """Return the values without dictionary encoding; floats have one zero and one NaN."""
     if pa.types.is_dictionary(array.type):
         array = array.cast(array.type.value_type)
     if pa.types.is_floating(array.type):

@@ -21,7 +21,7 @@ STAR = "*"
 NULL = "\\N"
 _DOCUMENTS_AT_ONCE = 32_768
 _TAKEN = re.compile(r"\\*\*|\\+N")
-"""Texts that would read as the star, as null, or as one of these escaped."""
+"""Texts that would read as the star, as null, or as an escaped star or null."""
 
 
 def document_header(tree: StarTree) -> list[str]:
@@ -41,7 +41,7 @@ def document_rows(tree: StarTree) -> Iterator[list[str]]:
 def value_text(value: Any) -> str:
     r"""Return one value: numbers in their shortest form, dates as in ISO 8601, bytes as base64.
 
-    A text that is ``*`` or ``\N``, with any number of backslashes before it, gets one more.
+    The texts ``*`` and ``\N``, with any number of backslashes before them, get one backslash more.
     """
     if value is None:
         return NULL
@@ -81,7 +81,7 @@ def _pair(tree: StarTree, pair: FunctionColumnPair, numbers: np.ndarray[Any, Any
 
 
 def _sketches(values: pa.Array) -> Iterator[str]:
-    """Yield sketches of quantiles as base64, and behind them what is counted beside them."""
+    """Yield sketches of quantiles as base64, followed by the counts beside them."""
     for stored in values.to_pylist():
         sketch, apart = parted(stored)
         yield f"{value_text(sketch)}{apart}"
@@ -89,6 +89,6 @@ def _sketches(values: pa.Array) -> Iterator[str]:
 
 def _texts(values: pa.Array) -> Iterator[str]:
     if values.type == pa.float32():
-        # 0.1 of 32 bits, not the 0.10000000149011612 that it is in 64.
+        # Print 0.1 of 32 bits as 0.1, not as its 64-bit value 0.10000000149011612.
         return (value_text(None if v is None else float(str(np.float32(v)))) for v in values.to_pylist())
     return map(value_text, values.to_pylist())

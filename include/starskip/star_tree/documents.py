@@ -1,7 +1,8 @@
 """The documents of a star-tree: codes of dimensions, and intermediate results of aggregations.
 
-The code of a value is its position among the sorted values of its dimension; null's is their number and the
-star's one more, so that sorting codes sorts documents as they are published: values, then null, then star.
+The code of a value is its position among the sorted values of its dimension; null's code is the number of
+values and the star's code one more. So sorting by codes sorts documents as published: values, then null, then
+star.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WORD_BITS = 63
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """``codes``: an array a dimension, in the order of the split; all arrays have one value a document."""
+    """``codes``: an array for each dimension, in split order; all arrays have one value for each document."""
 
     codes: tuple[Codes, ...]
     measures: Mapping[Measure, Any]
@@ -32,14 +33,14 @@ class Documents:
         return len(self.codes[0])
 
     def take(self, positions: Positions) -> Documents:
-        """Return the documents at those positions, in their order."""
+        """Return the documents at ``positions``, in that order."""
         return Documents(
             tuple(codes[positions] for codes in self.codes),
             {measure: array.take(positions) for measure, array in self.measures.items()},
         )
 
     def merged(self, starts: Positions) -> Documents:
-        """Return one document a run, with the codes of the run's first one."""
+        """Return one document for each run, with the codes of its first document."""
         return Documents(
             tuple(codes[starts] for codes in self.codes),
             {measure: array.merged(starts) for measure, array in self.measures.items()},
@@ -74,9 +75,9 @@ def aggregated(documents: Documents, star_codes: Sequence[int]) -> Documents:
 
 
 def sorted_runs(keys: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> tuple[Positions | None, Positions]:
-    """Return how to sort by ``keys``, the first one first, and where the runs of equal keys then start.
+    """Return the order that sorts by ``keys``, the first key first, and the starts of runs of equal keys.
 
-    ``sizes``: each key is a whole number from 0 to below its size. The order is None if they are sorted.
+    ``sizes``: each key is a whole number from 0 to below its size. The order is None if the keys are sorted.
     """
     rows = len(keys[0])
     words = _packed(keys, sizes)
@@ -91,7 +92,7 @@ def sorted_runs(keys: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> tuple
 
 
 def _packed(keys: Sequence[npt.NDArray[Any]], sizes: Sequence[int]) -> list[npt.NDArray[np.int64]]:
-    """Put as many keys as fit into one word of 63 bits: one sort of it is quicker than several."""
+    """Pack as many keys as fit into one word of 63 bits: one sort is quicker than several."""
     words: list[npt.NDArray[np.int64]] = []
     free_bits = 0
     for key, size in zip(keys, sizes, strict=True):

@@ -44,7 +44,7 @@ BOUNDED_INSTEAD = {
     "PERCENTILE": "PERCENTILEEST or PERCENTILETDIGEST",
     "MEDIAN": "PERCENTILEEST or PERCENTILETDIGEST",
 }
-"""Functions whose intermediate results grow with the rows, and what bounds them."""
+"""Functions whose intermediate results grow with the rows, and their bounded substitutes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class FunctionColumnPair:
 
     @classmethod
     def named(cls, function: str, column: str) -> Self:
-        """Return the pair of a function's name and a column; raises ConfigError as ``parse`` does."""
+        """Return the pair of a function's name and a column; raises ConfigError as in ``parse``."""
         asked = function.strip().upper().replace("_", "")
         pair = f"{function}{_SEPARATOR}{column}"
         plain = asked.rstrip("0123456789")

@@ -1,4 +1,4 @@
-"""The bounded intermediate results that aggregation functions are computed from."""
+"""The bounded intermediate results from which aggregation functions are computed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Self
 
 
 class MeasureKind(Enum):
-    """The intermediate results that are kept of the values of a group; nulls count in ROWS only."""
+    """The kinds of intermediate results of a group's values; nulls count in ROWS only."""
 
     ROWS = "rows"
     COUNT = "count"
@@ -42,7 +42,7 @@ class Measure:
 
     @property
     def kind(self) -> MeasureKind:
-        """Return the kind as an enum; the name is what sorts and what files hold."""
+        """Return the kind as an enum; sorting and files use its name."""
         return MeasureKind(self.kind_name)
 
     @property

@@ -12,10 +12,10 @@ Value = TypeVar("Value")
 
 
 class NewestValues(Generic[Key, Value]):
-    """Safe for threads; what alone is larger than ``room`` is not kept."""
+    """Safe for threads; a value larger than ``room`` is not kept."""
 
     def __init__(self, room: int) -> None:
-        """Keep values whose sizes are ``room`` in all, in whatever unit the sizes have."""
+        """Keep values of at most ``room`` in all, in the unit of their sizes."""
         self._room = room
         self._held = 0
         self._values: OrderedDict[Key, tuple[Value, int]] = OrderedDict()
@@ -23,7 +23,7 @@ class NewestValues(Generic[Key, Value]):
 
     @property
     def held(self) -> int:
-        """Return the sizes of all that is kept."""
+        """Return the sum of the kept sizes."""
         return self._held
 
     def get(self, key: Key) -> Value | None:
@@ -35,7 +35,7 @@ class NewestValues(Generic[Key, Value]):
             return self._values[key][0]
 
     def keep(self, key: Key, value: Value, size: int = 1) -> None:
-        """Keep a value, unless there is one of that key, in the room of the oldest."""
+        """Keep a value in place of the oldest ones, unless its key has a value."""
         with self._lock:
             if key in self._values or size > self._room:
                 return

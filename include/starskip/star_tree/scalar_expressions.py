@@ -1,7 +1,8 @@
 """Evaluate predicates and group expressions over the distinct values of one dimension.
 
-A star-tree's predicates see dictionaries of distinct values, never rows: whatever DuckDB can compute of one
-column (IN, LIKE, ranges, any nesting of AND, OR and NOT, IS NULL, functions) becomes a mask over codes.
+A star-tree's predicates see dictionaries of distinct values, never rows: any predicate on one column that
+DuckDB can compute (IN, LIKE, ranges, any nesting of AND, OR and NOT, IS NULL, functions) becomes a mask over
+codes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """``codes``: the position in ``values`` for each code of the dimension, of which null's is the last."""
+    """``codes``: the position in ``values`` for each code of the dimension; the last code is null's."""
 
     codes: Codes
     values: pa.Array
@@ -43,9 +44,9 @@ class ScalarExpressions:
         self._lock = Lock()
 
     def mask(self, key: Hashable, column: str, values: pa.Array, predicate: exp.Expr) -> Mask:
-        """Return which of ``values``, and null behind them, make ``predicate`` TRUE; it is over ``column``.
+        """Return which of ``values``, and null as the last, make ``predicate`` on ``column`` TRUE.
 
-        ``key`` is equal for the same dictionary only. Raises UnsupportedQuery for what cannot be computed.
+        ``key`` identifies the dictionary. Raises UnsupportedQuery for a predicate that cannot be computed.
         """
         text = (key, "mask", _text(predicate, column, values.type))
         found = self._newest.get(text)
@@ -74,7 +75,7 @@ class ScalarExpressions:
         return found
 
     def is_true(self, constant: exp.Expr) -> bool:
-        """Return whether an expression of no column is TRUE."""
+        """Return whether an expression without a column is TRUE."""
         rows: int = self._database.rows(f"SELECT 1 WHERE {_text(constant, '', pa.null())}").num_rows
         return rows > 0
 
@@ -90,7 +91,7 @@ class ScalarExpressions:
 
 
 def _text(expression: exp.Expr, column: str, arrow_type: pa.DataType) -> str:
-    """Return the expression over a column called ``value``, as DuckDB's SQL, generated from the tree."""
+    """Return the expression as DuckDB's SQL over a column called ``value``, generated from the tree."""
     over = with_typed_literals(expression, {column: arrow_type})
     renamed = over.transform(
         lambda node: exp.column("value", quoted=True) if isinstance(node, exp.Column) else node

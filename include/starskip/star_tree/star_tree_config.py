@@ -11,7 +11,7 @@ from starskip.star_tree.function_column_pair import FunctionColumnPair
 from starskip.star_tree.measure import Measure
 
 DEFAULT_MAX_LEAF_RECORDS = 10_000
-"""Pinot's StarTreeV2BuilderConfig takes it where nothing, or nothing above zero, is said."""
+"""The default of Pinot's StarTreeV2BuilderConfig, also for values of zero and below."""
 _KEYS = {
     "dimensionsSplitOrder",
     "skipStarNodeCreationForDimensions",
@@ -35,7 +35,7 @@ class StarTreeConfig:
     skip_star_node_creation_for_dimensions: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check what can be said without a table; raises ConfigError naming the column and the rule."""
+        """Check the rules that need no table; raises ConfigError naming the column and the rule."""
         _require_distinct("dimensionsSplitOrder", self.dimensions_split_order)
         _require_distinct("functionColumnPairs", [pair.name for pair in self.function_column_pairs])
         _require_distinct("skipStarNodeCreationForDimensions", self.skip_star_node_creation_for_dimensions)
@@ -57,13 +57,13 @@ class StarTreeConfig:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the table that the tree is made of."""
+        """Columns of the table from which the tree is made."""
         columns = [item.column for item in self.measures if item.column != "*"]
         return tuple(dict.fromkeys([*self.dimensions_split_order, *columns]))
 
     @classmethod
     def from_document(cls, document: Any) -> Self:
-        """Return the configuration that an entry of ``starTreeIndexConfigs`` holds.
+        """Parse an entry of ``starTreeIndexConfigs``.
 
         Raises ConfigError naming the key, the column and the rule.
         """
@@ -83,7 +83,7 @@ class StarTreeConfig:
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the entry as Pinot reads it; ``from_document`` gives the same configuration back."""
+        """Return the entry as Pinot reads it; the inverse of ``from_document``."""
         return {
             "dimensionsSplitOrder": list(self.dimensions_split_order),
             "skipStarNodeCreationForDimensions": list(self.skip_star_node_creation_for_dimensions),

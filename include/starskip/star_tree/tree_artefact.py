@@ -18,7 +18,7 @@ FORMAT_VERSION = 2
 
 @dataclass(frozen=True, slots=True)
 class TreeRecord:
-    """One tree: its configuration, where its documents lie, and which of its columns have nulls."""
+    """One tree: its configuration, its layout of documents, and its columns that have nulls."""
 
     config: StarTreeConfig
     layout: TreeLayout
@@ -36,7 +36,7 @@ class TreeRecord:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return what ``to_document`` wrote."""
+        """Return the record that ``to_document`` wrote."""
         return cls(
             StarTreeConfig.from_document(document["config"]),
             TreeLayout.from_document(document["layout"]),
@@ -50,9 +50,9 @@ class TableTrees:
     """Trees of a table, all over the same files of it.
 
     ``dictionaries``: the file of each dimension's values; ``sources_file`` lists the table's files with their
-    identities; ``schema`` and ``casts`` are those of ``SourceTable``. ``is_named``: whether the table was
-    given its name, to which alone the trees then answer. ``asked_format`` and ``asked_version``: what
-    ``lake.open_lake_table`` was given. ``column_ids``: what tells columns of a versioned table, by names.
+    identities; ``schema`` and ``casts`` as in ``SourceTable``. ``is_named``: whether the table was given a
+    name; then the trees answer to that name only. ``asked_format`` and ``asked_version``: the arguments of
+    ``lake.open_lake_table``. ``column_ids``: ids of a versioned table's columns, by name.
     """
 
     source_path: str
@@ -86,7 +86,7 @@ class TableTrees:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, Any]) -> Self:
-        """Return what ``to_properties`` wrote; ValueError for another format version."""
+        """Return the trees that ``to_properties`` wrote; ValueError for another format version."""
         if properties.get("format_version") != FORMAT_VERSION:
             raise ValueError(f"star-trees of format {properties.get('format_version')!r}")
         return cls(

@@ -15,7 +15,7 @@ _NUMERIC_ONLY = {MeasureKind.SUM, MeasureKind.KLL, MeasureKind.T_DIGEST}
 
 
 def validate_config(config: StarTreeConfig, column_types: Mapping[str, pa.DataType], *, table: str) -> None:
-    """Raise ConfigError naming the column and the rule if the table cannot have that tree."""
+    """Raise ConfigError naming the column and the rule if the table cannot have this tree."""
     for name in config.dimensions_split_order:
         _require_column(name, column_types, "dimensionsSplitOrder", table)
         _require_single_value(name, column_types[name], "dimensionsSplitOrder", table)

@@ -1,7 +1,6 @@
 """Publish and read artefacts by name and night, each a log of manifests over data files.
 
-A stage writes its files aside, then publishes them in one commit that replaces exactly what it means
-to.
+A stage writes its files aside, then publishes them in one commit that replaces exactly the intended tables.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ SCHEMAS: Mapping[str, pa.Schema] = {
     for name, schema in vars(module).items()
     if isinstance(schema, pa.Schema)
 }
-"""The schema of each artefact by the artefact's name, which is that of its schema in small letters."""
+"""The schema of each artefact by the artefact's name, which is the schema's name in small letters."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _KINDS = ("manifests", "data")
 
 CURRENT = "current"
-"""Stands for the night of built artefacts, which are current state and have none."""
+"""Stands for the night of built artefacts, which are current state and belong to no night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,8 @@ class ArtefactStore:
 
         ``replace="tables"`` replaces exactly the tables that ``parts`` names and leaves the others, ``"all"``
         replaces the whole night; the tables ``remove`` go in the same commit. Publishing the same again
-        changes nothing for readers. Raises ``StorageError`` if a file is not in the store with the size that
-        is reported, and what ``ManifestLog.commit`` raises.
+        changes nothing for readers. Raises ``StorageError`` if a file is not in the store with its reported
+        size, and all errors of ``ManifestLog.commit``.
         """
         chain = self.chain(artefact, run_date)
         self._require_files(chain, parts)
@@ -96,7 +95,7 @@ class ArtefactStore:
         return Snapshot(self.storage, artefact, manifest, self.schemas.get(artefact))
 
     def run_dates(self, artefact: str) -> tuple[str, ...]:
-        """Return the nights of which something was published, oldest first."""
+        """Return the published nights, oldest first."""
         return tuple(sorted(self.manifests(artefact)))
 
     def manifests(self, artefact: str) -> Mapping[str, Mapping[int, StoredObject]]:
@@ -109,16 +108,16 @@ class ArtefactStore:
     def objects(self, artefact: str) -> Mapping[str, Sequence[StoredObject]]:
         """Return the listed manifests and data files of an artefact, by night."""
         by_night: dict[str, list[StoredObject]] = {}
-        # One listing, a thousand objects a request, and not one of each of its nights.
+        # One listing of all nights, a thousand objects a request, is cheaper than a listing of each night.
         for stored in self.storage.objects_below(artefact):
             _, night, kind = [*stored.name.split("/"), "", ""][:3]
-            # What lies beside these, such as reports that somebody copied here, is not ours.
+            # Other objects, such as reports that somebody copied here, are not ours.
             if kind in _KINDS and _NAME.fullmatch(night):
                 by_night.setdefault(night, []).append(stored)
         return by_night
 
     def artefacts(self) -> tuple[str, ...]:
-        """Return the names of the artefacts of which something was ever written, sorted."""
+        """Return the sorted names of all artefacts that were ever written."""
         return tuple(name for name in self.storage.folders_in("") if _NAME.fullmatch(name))
 
     def _require_files(self, chain: ManifestLog, parts: Mapping[str, Part]) -> None:

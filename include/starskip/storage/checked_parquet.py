@@ -1,9 +1,8 @@
 """Parquet files of the store: compressed, each page with a checksum, and its own name in the footer.
 
-A name is given once (``StagedWrite``), and tells the index, the version and the one content that was ever
-written under it. So a file in the place of another one, of another index or an earlier version, is told from
-it by its footer alone, which any reader reads anyway. A footer has no checksum: its digest stands beside the
-file's name in the manifest (``DataFile.footer``).
+A name is given once (``StagedWrite``), so it identifies the index, the version and the content. A file that
+was put in the place of another one is recognised by its footer, which any reader reads anyway. A footer has
+no checksum: its digest stands beside the file's name in the manifest (``DataFile.footer``).
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ _TAIL_BYTES = 64 << 10
 
 @contextmanager
 def parquet_writer(sink: Any, schema: pa.Schema, name: str, **options: Any) -> Iterator[pq.ParquetWriter]:
-    """Write a file that will be the store's ``name``; ``options`` are those of pyarrow's writer."""
+    """Write a file that will be the store's ``name``; ``options`` go to pyarrow's writer."""
     # Rows that were read from another file bring its name along.
     kept = {key: value for key, value in (schema.metadata or {}).items() if key != _KEY}
-    # A changed bit in a page would else be another value, and nobody would know.
+    # Without checksums a changed bit in a page would be another value, and nobody would notice.
     with pq.ParquetWriter(
         sink, schema.with_metadata(kept or None), write_page_checksum=True, **options
     ) as writer:
@@ -52,10 +51,10 @@ def checked_parquet(
     compression: str = "zstd",
     encryption: Any = None,
 ) -> pa.Buffer:
-    """Return the bytes of the store's file ``name`` of ``rows``.
+    """Return ``rows`` as the bytes of the store's file ``name``.
 
-    ``use_dictionary`` may name the columns that have one; ``delta_columns``: those of whole numbers that have
-    none and are kept as differences. ``encryption``: pyarrow's properties of an encrypted file
+    ``use_dictionary`` may name the columns that have one; ``delta_columns``: columns of whole numbers without
+    a dictionary, kept as differences. ``encryption``: pyarrow's properties of an encrypted file
     (encryption.data_key).
     """
     sink = pa.BufferOutputStream()
@@ -75,8 +74,8 @@ def checked_parquet(
 def opened_parquet(opened: Any, file: DataFile, *, decryption: Any = None) -> pq.ParquetFile:
     """Open a file of the store to read its pages by their checksums.
 
-    Raises what pyarrow does for a file that cannot be read, and ArrowInvalid for one with another footer than
-    was written, one that was written as another one, or has not as many rows.
+    Raises pyarrow's error for a file that cannot be read, and ArrowInvalid for a file whose footer is not the
+    one that was written, that was written under another name, or that has another number of rows.
     """
     parquet = pq.ParquetFile(
         opened,
@@ -91,7 +90,7 @@ def opened_parquet(opened: Any, file: DataFile, *, decryption: Any = None) -> pq
 
 
 def footer_digest(content: bytes) -> str | None:
-    """Return the digest of a Parquet file's footer, as it is stored; None of what is no Parquet file."""
+    """Return the digest of a Parquet file's stored footer; None if ``content`` is no Parquet file."""
     if not content.startswith(_MAGIC) or not content.endswith(_MAGIC):
         return None
     return _digest(content[-_footer_bytes(content) :])
@@ -104,7 +103,7 @@ def require_own(footer: pq.FileMetaData, file: DataFile) -> None:
 
 
 def _checked_footer(opened: Any, file: DataFile, decryption: Any) -> pq.FileMetaData:
-    """Read a footer once: pyarrow parses the bytes that were compared, and reads none of its own."""
+    """Read a footer once: pyarrow parses the bytes that were compared, and does not read the file again."""
     tail = opened.read_at(min(_TAIL_BYTES, file.size_bytes), max(file.size_bytes - _TAIL_BYTES, 0))
     wanted = _footer_bytes(tail)
     if len(tail) < wanted <= file.size_bytes:
@@ -116,7 +115,7 @@ def _checked_footer(opened: Any, file: DataFile, decryption: Any) -> pq.FileMeta
 
 
 def _footer_bytes(tail: bytes) -> int:
-    """Return how long the footer at the end of ``tail`` is, with all that follows it."""
+    """Return the length of the footer at the end of ``tail``, with everything after it."""
     return int.from_bytes(tail[-_END_BYTES:-4], "little") + _END_BYTES
 
 

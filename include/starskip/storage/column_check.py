@@ -23,7 +23,7 @@ def require_columns(present: Collection[str], schema: pa.Schema, *, artefact: st
 def fitted(rows: pa.Table, schema: pa.Schema, *, artefact: str, location: str) -> pa.Table:
     """Return ``rows`` with exactly the columns, order and types of ``schema``.
 
-    Raises ``StorageError`` for a column that is missing, unknown, or of values its type cannot hold.
+    Raises ``StorageError`` for a column that is missing, unknown, or whose values its type cannot hold.
     """
     require_columns(rows.schema.names, schema, artefact=artefact, location=location)
     for column in rows.schema.names:

@@ -41,7 +41,7 @@ class TableWriter:
         self._held_bytes = 0
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Take rows that have a column ``table``; yield messages of what was written for room."""
+        """Take rows that have a column ``table``; yield messages of the files written to make room."""
         for table in pc.unique(batch.column("table")).to_pylist():
             rows = batch.filter(pc.equal(batch.column("table"), table))
             self._held.setdefault(table, []).append(rows)
@@ -50,7 +50,7 @@ class TableWriter:
             yield from self.finish()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """Write what is held and yield its commit_messages."""
+        """Write the held rows and yield their commit_messages."""
         for table, batches in self._held.items():
             yield commit_messages(self._aside.artefact, table, self._aside.write(table, batches))
         self._held, self._held_bytes = {}, 0

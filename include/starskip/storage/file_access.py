@@ -17,4 +17,4 @@ READABLE_BY = {
     "group": FileAccess(0o640, 0o750),
     "all": FileAccess(0o644, 0o755),
 }
-"""By name who may read; only the owner ever writes."""
+"""Named modes, by who may read; only the owner ever writes."""

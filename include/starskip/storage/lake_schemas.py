@@ -34,9 +34,9 @@ LAKE_QUERIES = pa.schema(
 )
 """One row a table of the lake and shape of predicates that Spark scanned it with.
 
-A query that scans a table twice counts twice, each time with its whole duration. Sums are over ``queries``,
-which ``failed`` ones are not among. ``instances``: the distinct predicates, or of many an even sample
-(skipping.workload.expression_json); ``description`` is that of one query which asked so.
+A query that scans a table twice counts twice, each time with its whole duration. Sums are over ``queries``;
+``failed`` queries are not among them. ``instances``: the distinct predicates, or an even sample if they are
+many (skipping.workload.expression_json); ``description``: one such query's.
 """
 
 SKIPPING_ADVICE = pa.schema(
@@ -54,8 +54,9 @@ SKIPPING_ADVICE = pa.schema(
 )
 """One row a skipping index of a table of the lake that was "chosen" or "refused" (skipping.choice).
 
-``index`` is its specification; ``reason`` a code and ``detail`` a sentence, null of chosen ones, which have a
-``rank`` from 1. Ratios are shares of all bytes that the workload reads; sizes are of metadata as collected.
+``index`` is its specification; ``reason`` a code and ``detail`` a sentence, null for chosen indexes, which
+have a ``rank`` from 1. Ratios are shares of all bytes that the workload reads; sizes are of metadata as
+collected.
 """
 
 SECONDARY_ADVICE = pa.schema(
@@ -67,8 +68,8 @@ SECONDARY_ADVICE = pa.schema(
 )
 """One row a secondary index of a table of the lake that was "chosen" or "refused".
 
-As SKIPPING_ADVICE, but that sizes and savings are estimated from ``files_sampled`` files; ``build_seconds``:
-to index the whole table in one task, as the sample took.
+As SKIPPING_ADVICE, but sizes and savings are estimated from ``files_sampled`` files. ``build_seconds``: to
+index the whole table in one task, extrapolated from the sample.
 """
 
 SKIPPING_SHAPES = pa.schema(
@@ -88,7 +89,7 @@ SKIPPING_SHAPES = pa.schema(
         ("saving_ratio", pa.float64()),
     ]
 )
-"""One row a shape of LAKE_QUERIES, with what the chosen indexes do for it (skipping.indicators).
+"""One row a shape of LAKE_QUERIES, with the chosen indexes' effect on it (skipping.indicators).
 
 ``queries`` are weighed by age; ``bytes_read`` are the log's. ``verdict``: "defined", "no_matching_rows",
 "rows_lost", or "not_evaluated" where rows cannot be counted, which ``detail`` explains. The four factors are
@@ -108,15 +109,15 @@ SKIPPING_BUILDS = pa.schema(
         ("estimated_bytes", pa.int64()),
     ]
 )
-"""One row an index of a lake table that a night had to keep or to take away, and what became of it.
+"""One row an index of a lake table that a night had to keep or to remove, with the outcome.
 
 ``outcome``: "created", "refreshed", "unchanged", "by_hand" (somebody's own, refreshed too), "deleted",
-"failed" or "not_built". ``files`` are the live files of the table, ``files_known`` those of which the index
-has metadata.
+"failed" or "not_built". ``files``: the live files of the table; ``files_known``: the files that the index
+covers.
 """
 
 SECONDARY_BUILDS = SKIPPING_BUILDS
-"""The same of secondary indexes."""
+"""The same for secondary indexes."""
 
 SKIPPING_VERDICTS = pa.schema(
     [
@@ -137,9 +138,9 @@ SKIPPING_VERDICTS = pa.schema(
 )
 """One row a query that Spark answered with skipping and without.
 
-``verdict``: "equal", "different", "failed", or "not_comparable" for a predicate that cannot be asked again,
-as ``detail`` explains. Files and bytes are Spark's own numbers; the others are null unless both ran.
+``verdict``: "equal", "different", "failed", or "not_comparable" for a predicate that cannot be run again, as
+``detail`` explains. Files and bytes are Spark's own numbers; the others are null unless both ran.
 """
 
 SECONDARY_VERDICTS = SKIPPING_VERDICTS
-"""The same of queries that a secondary index serves; ``skipping_`` stands for all that Spark's rule does."""
+"""The same for queries that a secondary index serves; ``skipping_`` stands for Spark's rule as a whole."""

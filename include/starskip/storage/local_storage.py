@@ -17,7 +17,7 @@ from starskip.storage.file_access import FileAccess
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 from starskip.storage.storage import PutVerdict, StoredObject, name_components
 
-# Of these, EPERM is what Linux answers for a file system that has no links (vfat, exfat, some mounts).
+# Linux answers EPERM for a file system without links (vfat, exfat, some mounts).
 _NO_HARD_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 _FOLDER_ATTEMPTS = 10
 
@@ -30,13 +30,13 @@ class LocalStorage:
     fails if the name is taken, and whoever sees the name sees all of the bytes. ``open(…, "x")``
     would claim the name first and fill it later, so that a kill in between leaves a torn object
     that nobody may ever replace; a rename would replace another writer's object without a word.
-    A file system without hard links is refused by name. What a kill leaves aside ends in
-    ``.partial`` and is an ordinary unnamed object to a vacuum.
+    A file system without hard links is refused by name. A file that a kill leaves aside ends in ``.partial``;
+    to a vacuum it is an ordinary unnamed object.
     """
 
     root: Path
     access: FileAccess | None = None
-    """Modes of what is written; None leaves them to the mask of the process."""
+    """Modes of written files and folders; None leaves them to the mask of the process."""
 
     def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
         """See ``Storage``."""
@@ -52,7 +52,7 @@ class LocalStorage:
         return verdict
 
     def shield(self, folder: str) -> None:
-        """Give ``folder`` the mode of this store's folders, for what is written below it by another mask."""
+        """Give ``folder`` the mode of this store's folders, for a writer below it with another mask."""
         path = self._path(folder)
         with _failures_named(path):
             self._make_folder(path)
@@ -114,8 +114,9 @@ class LocalStorage:
         return self.root.joinpath(*name_components(name))
 
     def _unless_missing(self, error: OSError) -> None:
-        # By default os.walk leaves out what it cannot read, and an artefact would seem to be gone. Below a
-        # file, such as a table that is one, there is no store; a root that is a file itself is a mistake.
+        # By default os.walk leaves out folders that it cannot read, and an artefact would seem to be gone.
+        # Below a file, such as a table that is one, there is no store; a root that is a file itself is a
+        # mistake.
         is_below_a_file = isinstance(error, NotADirectoryError) and not os.path.lexists(self.root)
         if not isinstance(error, FileNotFoundError) and not is_below_a_file:
             raise error

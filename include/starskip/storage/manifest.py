@@ -16,9 +16,9 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file by its name in the store; ``rows`` is None for one that is not a table (a report page).
+    """A data file by its name in the store; ``rows`` is None for a file that is no table (a report page).
 
-    ``footer``: the digest of a Parquet file's footer (``checked_parquet``), None of other files.
+    ``footer``: the digest of a Parquet file's footer (``checked_parquet``), None for other files.
     """
 
     name: str
@@ -87,8 +87,8 @@ def manifest_bytes(manifest: Manifest) -> bytes:
 def manifest_from_bytes(content: bytes, *, location: str) -> Manifest:
     """Return the manifest that ``content`` holds; ``location`` names it in errors.
 
-    Raises ``StorageError`` for the format of a later version, and ``DamagedManifest`` for any damage: what
-    was read must be, byte for byte, what writing the same manifest gives, its checksum included.
+    Raises ``StorageError`` for the format of a later version, and ``DamagedManifest`` for any damage: the
+    content must equal, byte for byte, what writing the same manifest gives, its checksum included.
     """
     try:
         document = json.loads(content)

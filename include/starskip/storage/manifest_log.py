@@ -19,7 +19,7 @@ from starskip.storage.storage import PutVerdict, Storage, StoredObject
 
 _MANIFEST_NAME = re.compile(r"(\d{20})\.json")
 MAX_ATTEMPTS = 100
-"""Attempts to commit before other writers have come first too often."""
+"""Attempts to commit before CommitConflict is raised."""
 _LATEST_ATTEMPTS = 10
 
 
@@ -60,14 +60,14 @@ class ManifestLog:
     def latest(self) -> Manifest | None:
         """Return the newest manifest that is whole; None if nothing was ever published here.
 
-        Raises ``DamagedManifest`` if there are some and none is whole, and ``StorageError`` for one that a
-        later version of Starskip wrote.
+        Raises ``DamagedManifest`` if all manifests are damaged, and ``StorageError`` for a manifest of a
+        later version of Starskip.
         """
         last, manifest = self._newest()
         return self.read(last) if last and manifest is None else manifest
 
     def newest_whole(self, versions: Iterable[int]) -> Manifest | None:
-        """Return the newest of those versions that is neither damaged nor gone, None if there is none."""
+        """Return the newest of ``versions`` that is neither damaged nor gone, None if there is none."""
         for version in sorted(versions, reverse=True):
             with suppress(DamagedManifest):
                 manifest = self._read(version)
@@ -84,7 +84,7 @@ class ManifestLog:
         return manifest
 
     def read_or_before(self, version: int) -> Manifest:
-        """Return that version, or the newest whole one before it if it is damaged; errors as of ``read``."""
+        """Return that version, or the newest whole one before it if it is damaged; errors as in ``read``."""
         try:
             return self.read(version)
         except DamagedManifest:
@@ -94,7 +94,7 @@ class ManifestLog:
             return found
 
     def end(self, version: int) -> None:
-        """Note, before the last manifest goes, that it has been ``version``; the empty note stays."""
+        """Note, before the last manifest is removed, that its number was ``version``; the note stays."""
         self.storage.put_if_absent(f"{self._ended}/{version:020d}", b"")
 
     def commit(
@@ -109,10 +109,10 @@ class ManifestLog:
 
         ``change`` maps the parts there are to the parts there shall be; when another writer came
         first it is applied again, to the newer parts. ``commit_id`` must be this commit's alone:
-        by it a manifest whose put was answered with an error is known as our own.
-        Raises ``CommitConflict`` when others came first MAX_ATTEMPTS times, and
-        ``StorageError`` when the store failed. After either the parts are as they were before or
-        as ``change`` left them, and the same step can simply be run again.
+        it shows that a manifest whose put was answered with an error is our own. Raises ``CommitConflict``
+        when others came first MAX_ATTEMPTS times, and ``StorageError`` when the store failed. After either
+        the parts are as they were before or as ``change`` left them, and the same step can simply be run
+        again.
         """
         attempted, failure = 0, None
         for _ in range(MAX_ATTEMPTS):

@@ -8,7 +8,7 @@ from starskip.storage.manifest_log import ManifestLog
 
 
 class ListedManifest(NamedTuple):
-    """A manifest never changes; a chain that was removed and begun anew has its numbers at other times."""
+    """A manifest's version and time: a chain that was begun anew repeats its numbers at other times."""
 
     version: int
     modified_ns: int

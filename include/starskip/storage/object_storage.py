@@ -58,7 +58,7 @@ class ObjectFilesystem(pafs.FileSystemHandler):  # type: ignore[misc]
         return pa.PythonFile(ObjectReader(self.root.below(path)), mode="r")
 
     def get_file_info(self, paths: list[str]) -> list[pafs.FileInfo]:
-        """Return the sizes of objects; what is missing is said to be so."""
+        """Return the sizes of objects, or that an object is missing."""
         return [self._info(path) for path in paths]
 
     def _info(self, path: str) -> pafs.FileInfo:
@@ -93,7 +93,9 @@ _proven: set[tuple[ObjectUrl, Environment]] = set()
 
 @dataclass(frozen=True, slots=True)
 class ObjectStorage:
-    """Objects whose keys begin with that of ``root``; it travels as a URL and opens anew where it arrives.
+    """Objects whose keys begin with the key of ``root``.
+
+    The storage travels as a URL and opens anew where it arrives.
 
     Before its first write a process puts a probe object that is there already, or, in a new root, lets
     several threads put one at the same time. A store that ignores the condition, or that checks first and

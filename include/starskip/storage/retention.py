@@ -1,8 +1,8 @@
 """Expire the nights of an artefact that are past their retention.
 
-Of each artefact every table keeps its newest nights, whatever became of the other tables: the last report of
-a table that a gate has stopped for months stays. A night goes by one more manifest without the table's part;
-its files go with the vacuum, when no reader can still need them.
+Every table keeps its newest nights of each artefact, whatever became of the other tables: the last report of
+a table that a gate has stopped for months stays. One more manifest, without the table's part, removes a
+night; the vacuum removes its files when no reader can still need them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starskip.storage.manifest import Part
 from starskip.storage.storage import StoredObject
 
 _NOT_BY_TABLE = ("rejected_records",)
-"""Its tables are whatever words a log holds: each would keep nights of its own for ever."""
+"""A table name here may be any word of a log, and each would keep nights of its own for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Retired:
 
     @property
     def nights(self) -> tuple[str, ...]:
-        """Return the nights of which something was taken away, oldest first."""
+        """Return the nights that lost a part, oldest first."""
         return tuple(sorted({each.run_date for each in self.old}))
 
 
@@ -67,14 +67,14 @@ def retire_nights(
     tables: Collection[str] | None = None,
     dry_run: bool = False,
 ) -> Retired:
-    """Take away, of each artefact and table, all but the newest ``nights``; with ``dry_run`` only report.
+    """Remove all but the newest ``nights`` of each artefact and table; with ``dry_run`` only report.
 
     ``now`` is the store's own time (``store_clock``), by which its objects are stamped.
-    ``tables``: the only ones to touch; None means all. Of what belongs to no table those of any name go.
-    A night of which anything was published within ``grace`` before ``now`` is left alone: it is being run
-    again. A reader keeps what its snapshot names until a vacuum with the same grace. Cut short at any moment
-    everything stays readable, and the next call goes on. Raises ValueError if no night would be kept, and
-    StorageError if the store cannot be listed.
+    ``tables``: the only ones to touch; None means all. Artefacts that are not divided by table go whatever
+    ``tables`` says. A night with anything published within ``grace`` before ``now`` is left alone: it is
+    being run again. A reader keeps the files that its snapshot names until a vacuum with the same grace. Cut
+    short at any moment everything stays readable, and the next call goes on. Raises ValueError if no night
+    would be kept, and StorageError if the store cannot be listed.
     """
     if nights < 1:
         raise ValueError("retention must keep at least one night")
@@ -98,7 +98,7 @@ def retire_nights(
             continue
         settled.update(store.chain(artefact, night).key for night in past)
         wanted = None if artefact in _NOT_BY_TABLE else tables
-        # Of a night of which no manifest can be read nothing is left to keep.
+        # A night without a readable manifest has nothing left to keep.
         old += [OldParts(artefact, night, {}) for night in sorted(past) if newest[night] is None]
         old += [each for each in _old_parts(artefact, of_nights, nights, wanted) if each.run_date in past]
     # Only now is anything published, which would make its night look as if it were being run again.
@@ -133,7 +133,7 @@ def _old_parts(
 
 
 def _busy_nights(listed: Iterable[Mapping[str, Mapping[int, StoredObject]]], since: datetime) -> set[str]:
-    """Return the nights of which anything, be it of one artefact alone, was published since then."""
+    """Return the nights with anything published since then, be it one artefact alone."""
     oldest_ns = int(since.timestamp() * 1_000_000_000)
     return {
         night
@@ -145,7 +145,7 @@ def _busy_nights(listed: Iterable[Mapping[str, Mapping[int, StoredObject]]], sin
 
 def _withdraw(store: ArtefactStore, old: OldParts, now: datetime, created_by: str) -> None:
     def change(published: Mapping[str, Part]) -> Mapping[str, Part]:
-        # A part that a run has published anew since it was looked at is not the one that was too old.
+        # A part that a run has published anew meanwhile is no longer too old.
         return {table: part for table, part in published.items() if old.parts.get(table) != part}
 
     store.chain(old.artefact, old.run_date).commit(

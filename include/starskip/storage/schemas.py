@@ -115,8 +115,8 @@ WORKLOAD = pa.schema(
 )
 """One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload).
 
-Counts and sums are those of the log's records. ``unlogged_…`` is what queries that the broker dropped from
-its log are estimated to add, 0 where it dropped none. ``weight``: what each query counts in votes.
+Counts and sums are over the log's records. ``unlogged_…``: the estimated sums of queries that the broker
+dropped from its log, 0 where it dropped none. ``weight``: the weight of a query in votes.
 """
 
 ESTIMATES = pa.schema(
@@ -129,7 +129,7 @@ ESTIMATES = pa.schema(
         ("simulated_ratio", pa.float64()),
     ]
 )
-"""Entries scanned by one instance, a number an alternative (scoring.segment_estimates); never published.
+"""Entries scanned by one instance, by alternative (scoring.segment_estimates); never published.
 
 ``simulated_ratio``: share of the table's rows that lie in the segments simulated.
 """
@@ -200,7 +200,7 @@ INDEX_SIZES = pa.schema(
         ("sampled_bytes", pa.float64()),
     ]
 )
-"""One row a structure: what it takes in the segments of its table (scoring.index_sizes).
+"""One row a structure: its bytes in the segments of its table (scoring.index_sizes).
 
 ``known_bytes``: in segments that have it already. ``uniform_bytes``: in the others, from their
 metadata alone; the last three are sums over segments whose rows were read as well.
@@ -217,7 +217,7 @@ QUANTILES = pa.schema(
         ("n", pa.int64()),
     ]
 )
-"""A row a table and measure: the values at latency.quantiles.RANKS (none of no queries), and how many."""
+"""A row a table and measure: values at latency.quantiles.RANKS (none without queries), and their number."""
 
 RECOMMENDATIONS = pa.schema(
     [
@@ -234,7 +234,7 @@ RECOMMENDATIONS = pa.schema(
         ("detail", pa.string()),
     ]
 )
-"""One row a structure that was looked at; ``verdict`` is "chosen", "refused" or "drop".
+"""One row a structure that was considered; ``verdict`` is "chosen", "refused" or "drop".
 
 Ratios are shares of all entries the table's queries scanned in filter; ``rank`` is 1 for the best
 chosen structure and null otherwise. The curve over K and the interval are properties of the part.
@@ -254,13 +254,12 @@ STAR_TREE_BUILDS = pa.schema(
         ("estimated_bytes", pa.int64()),
     ]
 )
-"""One row a star-tree that a night had to build, what became of it, and what there is of it now.
+"""One row a star-tree that a night had to build, with the outcome and the tree's present state.
 
 ``tree`` counts from 1, in the order of the recommendation; ``config`` is an entry of Pinot's
 ``starTreeIndexConfigs`` as JSON. ``outcome``: "unchanged", "refreshed", "built", "failed" or "not_built".
-``rows`` are those of the lake table that the tree holds; they, ``documents`` and ``size_bytes`` are null
-without
-a tree.
+``rows``: rows of the lake table in the tree; ``rows``, ``documents`` and ``size_bytes`` are null without a
+tree.
 """
 
 VERDICTS = pa.schema(
@@ -280,6 +279,6 @@ VERDICTS = pa.schema(
 )
 """One row a query that was answered both ways, from a star-tree and by a scan (verification.prove_query).
 
-``instance`` counts a shape's queries from 1, those that scanned most first. ``tree`` is that of
-STAR_TREE_BUILDS, null where none answered. An aggregated document is one row.
+``instance`` counts a shape's queries from 1; queries that scanned most come first. ``tree``: as in
+STAR_TREE_BUILDS, null where no tree answered. An aggregated document is one row.
 """

@@ -33,12 +33,12 @@ class Snapshot:
         return tuple(sorted(self.manifest.parts))
 
     def parts(self, tables: Collection[str] | None = None) -> Mapping[str, Part]:
-        """Return the parts of those tables, of all by default; a table without a part is left out."""
+        """Return the parts of ``tables``, by default of all; a table without a part is left out."""
         wanted = self.tables if tables is None else sorted(tables)
         return {table: self.manifest.parts[table] for table in wanted if table in self.manifest.parts}
 
     def by_file(self, tables: Collection[str] | None = None) -> tuple[Snapshot, ...]:
-        """Return one snapshot a file of those tables, of all by default, to be read in different places."""
+        """Return one snapshot for each file of ``tables`` (by default all), to be read apart."""
         return tuple(
             replace(self, manifest=replace(self.manifest, parts={table: Part((file,))}))
             for table, part in self.parts(tables).items()
@@ -46,7 +46,7 @@ class Snapshot:
         )
 
     def dataset(self, tables: Collection[str] | None = None) -> pads.Dataset:
-        """Return the rows of those tables, of all by default, in the artefact's schema, unread yet.
+        """Return the rows of ``tables`` (by default all) in the artefact's schema, not read yet.
 
         Raises ``StorageError`` naming artefact and column for a file that lacks a column.
         """
@@ -67,7 +67,7 @@ class Snapshot:
         return pads.FileSystemDataset(fragments, self.schema, parquet, filesystem)
 
     def read_table(self, tables: Collection[str] | None = None, columns: list[str] | None = None) -> pa.Table:
-        """Return the rows of those tables, of all by default, in memory; for artefacts that are bounded."""
+        """Return the rows of ``tables`` (by default all) in memory; for bounded artefacts."""
         dataset = self.dataset(tables)
         names = dataset.schema.names if columns is None else columns
         schema = pa.schema([dataset.schema.field(name) for name in names])
@@ -76,7 +76,7 @@ class Snapshot:
     def batches(
         self, tables: Collection[str] | None = None, columns: Sequence[str] | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of those tables, of all by default, file by file.
+        """Yield the rows of ``tables`` (by default all), file by file.
 
         Raises ``StorageError`` naming the file that is damaged.
         """

@@ -19,7 +19,7 @@ from starskip.storage.storage import PutVerdict, Storage
 BYTES_PER_FILE = 64 * 1024 * 1024
 """Arrow bytes that are encoded into one file, which bounds the memory of a writer."""
 Encode = Callable[[pa.Table, str], pa.Buffer]
-"""Makes the bytes of a file of rows and the file's name in the store."""
+"""Makes the bytes of a file from its rows and its name in the store."""
 _ROWS_PER_BATCH = 65_536
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,90}")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
@@ -30,9 +30,8 @@ _READABLE_CHARACTERS = 60
 class StagedWrite:
     """A folder of the store for one run of a writer, whose tasks may each write files into it.
 
-    It can be sent to executors. Nothing in it belongs to the artefact until it is published; what
-    never is, a vacuum removes. A task that is run twice leaves two files, of which only the one
-    that it reported is published.
+    It can be sent to executors. No file in it belongs to the artefact until it is published; a vacuum removes
+    files that never are. A task that is run twice leaves two files, and only the reported one is published.
     """
 
     storage: Storage
@@ -49,9 +48,9 @@ class StagedWrite:
     ) -> tuple[DataFile, ...]:
         """Write the rows of one table as Parquet and return the files, none if there are no rows.
 
-        ``rows`` is a table or a stream of batches, of which about BYTES_PER_FILE are held at a time;
-        ``encode`` makes the bytes of a file of them and its name.
-        Raises ``StorageError`` naming artefact and column if they do not fit the artefact's schema.
+        ``rows`` is a table or a stream of batches; about BYTES_PER_FILE are held at a time. ``encode`` makes
+        a file's bytes from rows and the file's name. Raises ``StorageError`` naming artefact and column if
+        they do not fit the artefact's schema.
         """
         if isinstance(rows, pa.Table):
             self._fitted(rows.slice(0, 0), table)  # a table without rows has columns all the same
@@ -70,7 +69,7 @@ class StagedWrite:
         return f"{self._table_folder(table)}/{uuid4().hex}-{file_name}"
 
     def write_named(self, name: str, content: bytes) -> DataFile:
-        """Write one file under a name of ``new_name``, and return it."""
+        """Write one file under a name from ``new_name``, and return it."""
         return self._put(name, content, None)
 
     def _write_parquet(self, table: str, rows: pa.Table, encode: Encode) -> DataFile:
@@ -101,7 +100,7 @@ class StagedWrite:
 
 
 def file_safe(text: str) -> str:
-    """Return a file name of at most 93 characters for any text, another one for any other text.
+    """Return a file name of at most 93 characters for any text; different texts have different names.
 
     Table names come from logs, where anyone can write them: the readable front is for people,
     the hash keeps names apart, on file systems that fold case too.

@@ -51,7 +51,7 @@ class Storage(Protocol):
         ...
 
     def read(self, name: str) -> bytes | None:
-        """Return the whole object, or None if there is none of that name."""
+        """Return the whole object, or None if no object has that name."""
         ...
 
     def delete(self, name: str) -> None:

@@ -19,7 +19,7 @@ _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
 def storage_for(url: str, access: FileAccess | None = None) -> Storage:
     """Return the store at ``url``: a folder, ``file:///folder``, or ``s3://bucket/folder``.
 
-    ``access``: modes of what is written to a folder; buckets have rules of their own.
+    ``access``: modes of the files in a folder; buckets have rules of their own.
 
     A ``file:`` URL is taken literally, as Spark takes it; nothing is asked of a bucket yet. Raises
     ``StorageError`` for a scheme that is not known to keep a put-if-absent promise, and for a URL that

@@ -1,4 +1,4 @@
-"""Read the clock of a store, by which alone the age of its objects can be judged."""
+"""Read the clock of a store, the only one by which the age of its objects can be judged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROBES = "_clock"
 
 
 def store_clock(storage: Storage) -> datetime:
-    """Return the time that the store gives to an object written now, which is taken away again.
+    """Return the store's time, which it stamps on a probe object; the probe is deleted again.
 
     Raises StorageError if the store cannot be written to.
     """
@@ -24,5 +24,7 @@ def store_clock(storage: Storage) -> datetime:
     finally:
         storage.delete(name)
     if not stamps:
-        raise StorageError(f"{storage.place}: does not list what was just written", location=storage.place)
+        raise StorageError(
+            f"{storage.place}: does not list an object that was just written", location=storage.place
+        )
     return datetime.fromtimestamp(stamps[0] / 1e9, UTC)

@@ -30,13 +30,13 @@ def vacuum(
     settled: Collection[str] = (),
     artefacts: Collection[str] | None = None,
 ) -> VacuumReport:
-    """Vacuum every night of every artefact; a chain that gives rise to a doubt is left alone with its reason.
+    """Vacuum every night of every artefact; a doubtful chain is left alone, and its reason reported.
 
     ``now`` has a time zone and is the store's own time (``store_clock``): it is compared with the store's
-    modification times. Of each chain the newest ``keep_manifests`` stay, and every one that was the newest
-    at any time within ``grace``. Of ``settled`` chains, by their keys, one stays, and none if it is empty
-    and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all. Nothing is
-    looked at but manifests and data files.
+    modification times. Each chain keeps its newest ``keep_manifests``, and every manifest that was the newest
+    at any time within ``grace``. A chain whose key is in ``settled`` keeps one manifest, and none if that is
+    empty and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all. Only
+    manifests and data files are looked at.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -92,7 +92,7 @@ def _unneeded(
     is_quiet = all(stored.modified_ns < oldest_kept_ns for stored in listed)
     if may_end and is_quiet and _is_empty(chain, newest):
         chain.end(newest)
-        # The last manifest goes last: cut short, what is left is not taken for what was never published.
+        # The last manifest goes last: cut short, a chain is not taken for one that was never published.
         return [*(manifests[version] for version in sorted(manifests)[:-1]), *others, manifests[newest]]
     # A manifest was the newest until its successor came, which may be long after it was written.
     in_use = [

@@ -11,7 +11,7 @@ import numpy.typing as npt
 def distinct_numbers(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Return the distinct values of an array of whole numbers, rising, as ``numpy.unique`` does.
 
-    Of millions of distinct numbers that hashes them, which takes some ten times as long.
+    ``numpy.unique`` hashes the numbers, which takes some ten times as long for millions of distinct ones.
     """
     ordered = np.sort(values, axis=None)
     is_first = np.ones(len(ordered), np.bool_)

@@ -39,7 +39,7 @@ class ColumnWindow:
 class RowWindow:
     """Rows ``first_row`` to ``first_row + rows`` of a segment that has ``segment_rows``.
 
-    ``unreadable`` maps columns that were asked for and could not be read to the reason.
+    ``unreadable`` maps each requested column that could not be read to the reason.
     """
 
     table: str

@@ -11,7 +11,7 @@ from starskip.tables.thin_window import rows_taken
 
 
 def sorted_window(window: RowWindow, column: str) -> RowWindow:
-    """Return ``window`` sorted by a single-value ``column``, as a segment is that is built of sorted input.
+    """Return ``window`` sorted by a single-value ``column``, as in a segment built from sorted input.
 
     Rows of equal values keep their order. A window that lacks the column stays as it is.
     """

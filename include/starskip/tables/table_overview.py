@@ -36,7 +36,7 @@ class ColumnOverview:
 
 @dataclass(frozen=True, slots=True)
 class TableOverview:
-    """A table: its segments, rows and columns, and by family the columns that have an index in force."""
+    """A table: its segments, rows and columns, and for each family the columns with an index in force."""
 
     table: str
     segments: int

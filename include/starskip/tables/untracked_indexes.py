@@ -17,7 +17,7 @@ _SETTING = "scoring.untracked_inverted_index"
 
 
 def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
-    """Return table to columns; empty text names none. Raises ConfigError for what is no such JSON."""
+    """Return table to columns; empty text names none. Raises ConfigError for any other text."""
     if not text.strip():
         return {}
     try:
@@ -35,9 +35,9 @@ def untracked_indexes(text: str) -> Mapping[str, frozenset[str]]:
 def with_untracked_indexes(
     overviews: Mapping[str, TableOverview], text: str, family: str
 ) -> dict[str, TableOverview]:
-    """Return the overviews with the untracked indexes, which are of ``family``, in force.
+    """Return the overviews with the untracked indexes of ``family`` in force.
 
-    Those of other tables, and of columns that the table lacks, are passed over.
+    Indexes of other tables, and of columns that the table lacks, are ignored.
     """
     untracked = untracked_indexes(text)
     return {

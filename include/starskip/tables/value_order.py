@@ -20,8 +20,8 @@ Codes = npt.NDArray[np.int64]
 class ValueOrder:
     """Up to some thousand entries, spread evenly over the window and sorted by value.
 
-    ``codes``: of the entries; ``ranks``: of the same, each the place of its value among all distinct values;
-    ``rank_of_code``: these places for every code.
+    ``codes``: the entries' codes; ``ranks``: the place of each entry's value among all distinct values;
+    ``rank_of_code``: this place for every code.
     """
 
     codes: Codes
@@ -40,7 +40,7 @@ def value_order(column: ColumnWindow) -> ValueOrder:
 
 
 def distinct_values(column: ColumnWindow) -> pa.Array:
-    """Return the values that codes stand for: the segment's dictionary, or those seen in the window."""
+    """Return the values that codes stand for: the segment's dictionary, or the values seen in the window."""
     values = column.dictionary if column.dictionary is not None else column.values
     assert values is not None
     return values

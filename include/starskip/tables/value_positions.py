@@ -21,14 +21,14 @@ Positions = npt.NDArray[np.int64]
 _INT64_END = 1 << 63
 _DECIMAL_DIGITS = 76
 _MAX_BISECTED = 16
-"""Literals of a list that are found one by one; of more Arrow makes a hash table."""
+"""Literals of a list that are found one by one; for more Arrow makes a hash table."""
 
 
 @dataclass(frozen=True)
 class ValuePositions:
     """The distinct ``values`` of a column of one segment or window, in any order.
 
-    Whole numbers, instants and texts that ascend, as those of a dictionary do, are found by bisection.
+    Ascending whole numbers, instants and texts, such as a dictionary's, are found by bisection.
 
     Literals are texts as a query holds them (see sql.normalize_sql): with a leading quote for
     strings. A literal that cannot be of the column's type matches nothing, as in the engine.
@@ -83,7 +83,7 @@ class ValuePositions:
 
     @cached_property
     def _ascending(self) -> npt.NDArray[np.int64] | pa.Array | None:
-        """The values as they are bisected; None where they do not ascend, or are of another type."""
+        """The values in the form that is bisected; None where they do not ascend, or have another type."""
         kind = self.values.type
         if self.values.null_count:
             return None
@@ -119,7 +119,7 @@ class ValuePositions:
         return _true_positions(pc.match_like(self.values, pattern.removeprefix("'")))
 
     def regexp_like(self, pattern: str) -> Positions | None:
-        """Return the positions that a regular expression finds; None where it is not of RE2's kind.
+        """Return the positions that a regular expression finds; None where RE2 does not support it.
 
         RE2 takes linear time, which Java's own expressions do not promise: patterns come from logs.
         """
@@ -218,7 +218,7 @@ def _array(values: list[Any], kind: pa.DataType) -> pa.Array:
 
 
 def ordered(values: pa.Array) -> pa.Array:
-    """Return values as a type by which Arrow compares them with bounds: instants as their count of units."""
+    """Return values in a type that Arrow compares with bounds: instants as their count of units."""
     if pa.types.is_decimal(values.type):
         return values.cast(pa.float64())
     return values.cast(pa.int64()) if pa.types.is_timestamp(values.type) else values

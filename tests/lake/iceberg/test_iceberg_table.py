@@ -252,7 +252,7 @@ def without_blocks(file: Path) -> None:
         (lambda table: swap_bytes(manifests(table)[0]), "manifest of an Iceberg table"),
         (
             lambda table: without_blocks(manifests(table)[0]),
-            "it names 0 files, and the manifest list tells of 1",
+            "it names 0 files, and the manifest list counts 1",
         ),
         (lambda table: manifests(table)[0].write_text("{}"), "manifest of an Iceberg table cannot be read ("),
         (lambda table: newest_list(table).unlink(), "this manifest list of an Iceberg table cannot be read"),

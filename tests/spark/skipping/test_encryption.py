@@ -205,5 +205,5 @@ def test_a_night_encrypts_what_is_of_an_encrypted_column(
 def test_what_is_to_be_encrypted_must_be_created(
     spark: SparkSession, people: str, keys: dict[str, str]
 ) -> None:
-    with pytest.raises(ConfigError, match="bloom:email is to be encrypted, and no index that is created"):
+    with pytest.raises(ConfigError, match="bloom:email is to be encrypted, but is not among the indexes"):
         skipping.create(spark, people, ["minmax:id"], keys=keys, encrypt={"bloom:email": "pii"})

@@ -225,7 +225,7 @@ def test_structs_that_are_null_where_all_fields_that_are_read_are_missing(
     path = table_of(skipping_on.sql("SELECT named_struct('b', 1) AS a"), name="structs")
     with settings_of(skipping_on, {"spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing": "true"}):
         frame = skipping_on.read.schema("a struct<b: int, n: int>").parquet(path)
-        with pytest.raises(SourceError, match="what is null depends on the columns that are read"):
+        with pytest.raises(SourceError, match="null structs depend on the columns that are read"):
             skipping.create(skipping_on, frame, ["nulls:a"])
 
 

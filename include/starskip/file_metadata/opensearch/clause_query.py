@@ -1,7 +1,7 @@
 """Translate clauses into OpenSearch's queries over the fields of rows.
 
-A translated clause matches exactly the rows that ``may_match`` passes; what cannot be said exactly is not
-translated, and evaluated on fetched columns.
+A translated clause matches exactly the rows that ``may_match`` passes. A clause that cannot be translated
+exactly is evaluated on fetched columns.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from starskip.skipping.value_sets import ValueSetClause
 MOST_VALUES = 50
 """Literals of an IN that become a query."""
 LONGEST_PATTERN = 100
-"""Characters of a text that is looked for anywhere in values."""
+"""Characters of a text that is searched anywhere in values."""
 Query = Mapping[str, Any]
 _MOST_CLAUSES, _MOST_LEVELS = 300, 16
 _PARTS = ("filter", "should", "must_not")
@@ -57,7 +57,7 @@ class SegmentFields:
     groups: Mapping[str, Mapping[str, Field]]
 
     def has(self, index: str) -> bool:
-        """Return whether the segment has the group; without it nothing is known of its files."""
+        """Return whether the segment has the group; without it the index knows none of its files."""
         return index in self.groups
 
     def field(self, index: str, column: str) -> Field | None:
@@ -187,12 +187,12 @@ def _joined(
         return None
     groups = frozenset(group for each in known for group in each.groups)
     joined = join([each.query for each in known])
-    # What is too large for one query is taken apart by whoever evaluates it.
+    # The evaluation splits a clause that is too large for one query.
     return Translation(joined, groups) if _is_taken(joined) else None
 
 
 def _is_taken(query: Query) -> bool:
-    """Return whether OpenSearch takes a query: 1,024 clauses, of which a range is several, in 20 levels."""
+    """Return whether OpenSearch takes a query: at most 1,024 clauses (a range counts several), 20 levels."""
     level, clauses = [query], 0
     for _ in range(_MOST_LEVELS):
         clauses += len(level)

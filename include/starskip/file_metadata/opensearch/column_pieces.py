@@ -29,7 +29,7 @@ def column_pieces(column: pa.Array, owner: str, first: int) -> Iterator[bytes]:
 
 
 def column_of(pieces: Sequence[bytes | None], kind: pa.DataType, owner: str, first: int) -> pa.ChunkedArray:
-    """Return the column of its pieces; raise ValueError for one that is gone, damaged or another one."""
+    """Return the column of its pieces; raise ValueError for a missing, damaged or wrong one."""
     chunks = []
     for number, piece in enumerate(pieces, first):
         if piece is None or _checksum(piece[_CHECKSUM_BYTES:], owner, number) != piece[:_CHECKSUM_BYTES]:

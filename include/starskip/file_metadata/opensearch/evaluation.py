@@ -1,4 +1,4 @@
-"""Evaluate a clause over the metadata of a table: by queries as far as it has them, else on its columns."""
+"""Evaluate a clause over the metadata of a table: by queries where it translates, else on its columns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _SearchedSegment:
     blocks: Mapping[str, Sequence[tuple[str, int]]]
 
     def blocks_of(self, translation: Translation) -> Sequence[Block] | None:
-        """Return where the documents of the groups are, None if they are not of the same documents."""
+        """Return the blocks of the groups' documents, None if the groups do not share documents."""
         found = {tuple(self.blocks[group]) for group in translation.groups}
         if len(found) != 1:
             return None
@@ -55,7 +55,7 @@ class _SearchedSegment:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One table's metadata, and its segments as they can be searched."""
+    """One table's metadata, with its segments in searchable form."""
 
     storage: OpenSearchStorage
     metadata: TableMetadata
@@ -100,7 +100,7 @@ class Evaluation:
         return np.ones(self.metadata.files, np.bool_)
 
     def _all_of(self, clauses: Sequence[Clause]) -> Mask:
-        """Ask first for all that has a query: columns are not fetched where no file is left."""
+        """Run first the parts that have a query: columns are not fetched where no file is left."""
         found = np.ones(self.metadata.files, np.bool_)
         for clause in self._parts(clauses, AllOf):
             if not found.any():
@@ -117,7 +117,7 @@ class Evaluation:
         return found
 
     def _parts(self, clauses: Sequence[Clause], join: type[AllOf] | type[AnyOf]) -> list[Clause]:
-        """Join the clauses that have a query as far as they have one together, before all others."""
+        """Join clauses that have a query, as long as the join has one; they come before all others."""
         asked: list[Clause] = []
         others: list[Clause] = []
         for clause in clauses:
@@ -153,7 +153,7 @@ class Evaluation:
         return self._of_live(mask)
 
     def _queries(self, clause: Clause) -> Sequence[tuple[Query, Sequence[Block]]] | None:
-        """Return the queries for all segments, one for those that are searched alike."""
+        """Return the queries for all segments, one for segments that are searched alike."""
         alike: dict[str, tuple[Query, list[Block]]] = {}
         for segment, translation in self._translations(clause):
             if translation is None:
@@ -169,7 +169,7 @@ class Evaluation:
         return list(alike.values())
 
     def _translations(self, clause: Clause) -> Sequence[tuple[_SearchedSegment, Translation | None]]:
-        """Return the translation for each segment with rows, made once for those with the same fields."""
+        """Return the translation for each segment with rows, made once for segments with the same fields."""
         known: dict[int, Translation | None] = {}
         found = []
         for segment in self.segments:

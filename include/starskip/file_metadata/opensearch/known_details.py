@@ -34,7 +34,7 @@ class Details:
 
 
 def details_of(storage: OpenSearchStorage, names: Sequence[str]) -> list[Details]:
-    """Return the details of DataFiles; raise StorageError for one that is gone."""
+    """Return the details of DataFiles; raise StorageError for a missing one."""
     place = storage.place
     with _lock:
         missing = [name for name in dict.fromkeys(names) if (place, name) not in _kept]
@@ -50,7 +50,7 @@ def details_of(storage: OpenSearchStorage, names: Sequence[str]) -> list[Details
 
 
 def _details(name: str, found: Mapping[str, Any] | None) -> Details:
-    # An object of rows is called by their owner: one in the place of another one tells another owner.
+    # An object of rows has its owner's name: an object in the place of another one names another owner.
     if found is None or not name.endswith(f"/{found['owner']}.rows"):
         raise DamagedFile(f"{name}: is gone or damaged; refresh the metadata in full", location=name)
     schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(found["schema"])))

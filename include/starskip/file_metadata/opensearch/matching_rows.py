@@ -1,7 +1,7 @@
-"""Ask OpenSearch which rows match a query, with all the rows that there should be counted in the same search.
+"""Ask OpenSearch which rows match a query; the same search counts all rows that should exist.
 
-Answers of more than 10,000 rows are read in pages, from one point in time: the rows that match, or
-those that do not where these are fewer.
+Answers of more than 10,000 rows are read in pages, from one point in time: the matching rows, or the others
+where these are fewer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starskip.storage.opensearch.point_in_time import point_in_time
 PAGE = 10_000
 """Rows of a page: OpenSearch's own window of results."""
 MOST_ROWS = 30_000
-"""Rows that are fetched: of more, the columns that the query asks for are fetched sooner."""
+"""Most rows that are fetched: with more, fetching the columns of the clause is quicker."""
 _BLOCKS_AT_ONCE = 10_000
 _PARTS = "hits.total,hits.hits.sort,aggregations,pit_id"
 _GONE = "rows of metadata are gone; refresh the metadata in full"
@@ -45,7 +45,7 @@ class Block:
 def matching_rows(documents: Documents, query: Query, blocks: Sequence[Block], mask: Mask) -> None:
     """Set in ``mask`` which rows of the blocks match.
 
-    Raises TooManyRows, and StorageError if any row of them is gone.
+    Raises TooManyRows, and StorageError if a row is missing.
     """
     for at in range(0, len(blocks), _BLOCKS_AT_ONCE):
         _Search(documents, query, blocks[at : at + _BLOCKS_AT_ONCE], mask).run()
@@ -106,7 +106,7 @@ class _Search:
         among: Query = {"terms": {"block": [block.name for block in self.blocks]}}
         body: dict[str, Any] = {
             "size": PAGE,
-            # Nothing is fetched of a row: what it is sorted by names it.
+            # No field of a row is fetched: its sort value identifies it.
             "_source": False,
             "stored_fields": "_none_",
             "sort": [{"block": "asc"}, {"position": "asc"}],

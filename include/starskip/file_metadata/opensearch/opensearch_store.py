@@ -1,7 +1,7 @@
 """The metadata store of OpenSearch: each row a document to be searched, each column also whole, in pieces.
 
-The groups that are written together share documents, so that one query asks for all of them. A clause
-without a query (Bloom filters, ranges, users' own) is evaluated on whole columns, which are fetched once.
+Groups that are written together share documents, so that one query covers all of them. A clause without a
+query (Bloom filters, ranges, users' own) is evaluated on whole columns, which are fetched once.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class OpenSearchStore:
             documents, url = self.storage.documents, self.storage.url
             documents.require_index(url.rows, ROWS, {each.field: {"type": each.kind} for each in columns})
             documents.write(url.rows, _row_documents(block, columns))
-            # Before any manifest names them, so that each version is searched whole.
+            # Refreshed before any manifest names the rows, so that each version can be searched completely.
             documents.refresh(url.rows)
         return written
 
@@ -142,7 +142,7 @@ def _staged(
 
 
 def is_index(group: str) -> bool:
-    """Return whether a group is that of an index, whose specification has a colon."""
+    """Return whether a group belongs to an index, whose specification has a colon."""
     return ":" in group
 
 

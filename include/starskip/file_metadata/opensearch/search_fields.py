@@ -1,10 +1,10 @@
-"""The fields of a row's document by which it is searched: keys that compare as Spark's values do, exactly.
+"""The searchable fields of a row's document: keys that compare exactly as Spark's values do.
 
-A field is a ``long`` or a ``keyword``. Numbers with a point are not sent as such: ``double`` rounds decimals,
-and has no NaN. Their bits become longs in Spark's order, with -0.0 as 0.0 and NaN the greatest. Wide decimals
-and binary values become hexadecimal keywords; texts are keywords as they are, which OpenSearch compares by
-their UTF-8 bytes, as Spark does. A column with a value that has no such key, such as a text of more than
-LONGEST_BYTES, is not searched: its clauses are evaluated on the column itself.
+A field is a ``long`` or a ``keyword``. Numbers with a point are not sent as numbers: ``double`` rounds
+decimals, and has no NaN. Their bits become longs in Spark's order, with -0.0 as 0.0 and NaN the greatest.
+Wide decimals and binary values become hexadecimal keywords; texts are keywords unchanged, which OpenSearch
+compares by their UTF-8 bytes, as Spark does. A column with a value that has no such key, such as a text of
+more than LONGEST_BYTES, is not searched: its clauses are evaluated on the column itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_BYTES = 400
 HAS_VALUES = "rows - nulls"
 """A further column of groups with ``nulls`` and ``rows``, since a query does not compare two fields."""
 SIGN = "="
-"""Begins each keyword, since OpenSearch takes the empty text for no bound of a range."""
+"""Begins each keyword, since OpenSearch takes the empty text as a missing bound of a range."""
 LONG, KEYWORD = "long", "keyword"
 _INFINITE_BITS = np.int64(0x7FFFFFFFFFFFFFFF)
 
@@ -73,7 +73,7 @@ def literal_keys(values: pa.Array) -> list[Any] | None:
 def _kind_of(kind: pa.DataType) -> str | None:
     if pa.types.is_list(kind):
         kind = kind.value_type
-    # Large binary values are filters, which are no values to be compared.
+    # Large binary values are filters, which are not compared.
     if is_text(kind) or pa.types.is_binary(kind):
         return KEYWORD
     if pa.types.is_decimal128(kind):

@@ -19,13 +19,13 @@ from starskip.lake.spark_types import TYPE_TEXT, char_lengths_of_text
 _ID, _NAME = "delta.columnMapping.id", "delta.columnMapping.physicalName"
 _MILLISECOND_US = 1_000
 BOUNDS = ("min", "max", "null_count")
-"""Columns of what deltalake returns of files that hold bounds, as structs."""
+"""Columns of deltalake's table of files that hold bounds, as structs."""
 
 
 def delta_columns(fields: Iterable[Any], schema: pa.Schema) -> Iterator[SnapshotColumn]:
-    """Yield the columns, and fields of structs at any depth; ``fields``: those of deltalake's schema.
+    """Yield the columns, and fields of structs at any depth; ``fields``: the fields of deltalake's schema.
 
-    Where ids are matched (mode "id"), files have the same names, too, as long as they are Delta's own.
+    Where ids are matched (mode "id"), files that Delta wrote have the same names, too.
     """
     pairs = zip(fields, schema, strict=True)
     yield from with_fields_of_structs(_whole_column(field, of_arrow.type) for field, of_arrow in pairs)
@@ -37,8 +37,8 @@ def _whole_column(field: Any, kind: pa.DataType) -> SnapshotColumn:
     try:
         lengths = char_lengths_of_text(text, kind, column.path)
     except ValueError:
-        # Fields that were added later: Spark then leaves them out, or gives fields the values of others.
-        told = f"column {printable(column.name)} is no longer {printable(text)}, as it says"
+        # If a field was added later, Spark leaves it out, or gives a field the values of another.
+        told = f"column {printable(column.name)} is no longer {printable(text)}, the type in its metadata"
         return replace(column, unlike_spark=told)
     return _with_lengths(column, lengths) if lengths else column
 
@@ -80,9 +80,9 @@ def _within(
 
 
 def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Table | None:
-    """Return bounds by the names that columns have now; None where the log has none.
+    """Return bounds by the current names of columns; None where the log has none.
 
-    ``actions``: what deltalake returns of the files of a version.
+    ``actions``: deltalake's table of the files of a version.
     """
     found = {}
     for column in columns:
@@ -100,7 +100,7 @@ def delta_bounds(columns: Iterable[SnapshotColumn], actions: pa.Table) -> pa.Tab
 
 
 def _field(actions: pa.Table, kind: str, path: Sequence[str]) -> pa.ChunkedArray | None:
-    """Return a field of structs within structs, None where the log has it of no file."""
+    """Return a field of structs within structs, None where the log has it for no file."""
     if kind not in actions.column_names:
         return None
     found = actions.column(kind)
@@ -112,13 +112,14 @@ def _field(actions: pa.Table, kind: str, path: Sequence[str]) -> pa.ChunkedArray
 
 
 def _bound(values: pa.ChunkedArray, kind: pa.DataType, end: str) -> pa.ChunkedArray | None:
-    """Return bounds that hold in Spark's order, None for a type whose bounds are not those of its values."""
+    """Return bounds that hold in Spark's order, None for a type whose logged bounds may not hold."""
     if pa.types.is_binary(kind):
         return None
     values = values.cast(kind)
     if pa.types.is_floating(kind):
         if end == "max":
-            # Some writers leave NaN out, which is greatest in Spark: nobody knows of which writer a file is.
+            # Some writers leave out NaN, which is the greatest value in Spark, and the log does not name a
+            # file's writer.
             return pa.chunked_array([pa.nulls(len(values), kind)])
         return _number(values, kind)
     if pa.types.is_timestamp(kind) and end == "max":

@@ -1,7 +1,7 @@
 """Reads a version of a Delta table from its log: files, partition values, row counts and bounds.
 
-No data file is opened. What the reader features of a table change about its files must be known here; a table
-with another feature is refused, since its files might hold rows that count no longer.
+No data file is opened. The effect of a table's reader features on its files must be known here. A table with
+another feature is refused, since its files might hold rows that are deleted.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _MISREAD = re.compile(r"%[0-9A-Fa-f]{2}|\\")
 CARRIED_FEATURES = frozenset(
     {"timestampNtz", "v2Checkpoint", "vacuumProtocolCheck", VECTORS, "columnMapping"}
 )
-"""Reader features of tables that are read: others may change what a file's rows mean."""
+"""Supported reader features: others may change the meaning of a file's rows."""
 
 
 def delta_table(path: str, version: int | None = None) -> TableSnapshot:
     """Return the newest version of a Delta table, or ``version``.
 
-    Raises SourceError for a log that is missing or damaged and for a version that there is not, and
-    NotPlainFiles for a table with a reader feature that is not carried.
+    Raises SourceError for a log that is missing or damaged and for a version that does not exist, and
+    NotPlainFiles for a table with a reader feature that is not supported.
     """
     table = _opened(path, version)
     _require_carried(path, table)
@@ -63,7 +63,8 @@ def delta_table(path: str, version: int | None = None) -> TableSnapshot:
         actions.column("size_bytes"),
         pa.nulls(count, pa.int64()),
         pa.nulls(count, pa.int64()),
-        # A path is added once and its file never written again: this tells it from one of the same name.
+        # A path is added once and its file never written again: the time distinguishes it from a file of the
+        # same name.
         pc.binary_join_element_wise("delta", actions.column("modification_time").cast(pa.string()), ":"),
         _partitions(path, actions, types),
         actions.column("num_records")
@@ -94,7 +95,8 @@ def _opened(path: str, version: int | None) -> DeltaTable:
     _require_log(path)
     url = object_url(path)
     place = str(local_path(path).absolute()) if url is None else str(url)
-    # deltalake looks for the files of "a%20b" in "a b", and for those of "a\b" in "a/b", also behind a link.
+    # deltalake looks for the files of "a%20b" in "a b", and for the files of "a\b" in "a/b", also behind a
+    # link.
     misread = _MISREAD.search(str(local_path(path).resolve()) if url is None else path.replace("%", ""))
     if misread is not None:
         what = "a backslash" if misread[0] == "\\" else "% and two digits of base 16"
@@ -119,7 +121,7 @@ def _opened(path: str, version: int | None) -> DeltaTable:
 def _require_log(path: str) -> None:
     """Raise SourceError for a log without a file, or with an empty one, which would count as no change.
 
-    Raises SourceOutage for a store that does not answer, which the library does not tell apart.
+    Raises SourceOutage for a store that does not answer, which deltalake does not distinguish.
     """
     folder = f"{path.rstrip('/')}/{LOG_FOLDER}"
     try:
@@ -193,7 +195,7 @@ def _partition_values(actions: pa.Table, types: dict[str, pa.DataType]) -> pa.Ta
 
 
 def _deletes(path: str, table: DeltaTable, paths: pa.ChunkedArray) -> tuple[pa.Array, pa.Table]:
-    """Return which files have a deletion vector, and these, each with the number of rows that it deletes."""
+    """Return each file's deletion vector, and the vectors, each with the number of rows that it deletes."""
     deletes = pa.nulls(len(paths), FILES.field("deletes").type)
     if VECTORS not in (table.protocol().reader_features or ()):
         return deletes, DELETES.empty_table()
@@ -221,7 +223,7 @@ def _deletes(path: str, table: DeltaTable, paths: pa.ChunkedArray) -> tuple[pa.A
 
 
 def _plain(uri: str) -> str:
-    """Return the path of a file by its URI, as ``_paths`` has it."""
+    """Return the path of a file by its URI, in the form of ``_paths``."""
     url = object_url(uri)
     return unquote(str(local_path(uri))) if url is None else unquote(str(url))
 

@@ -56,7 +56,7 @@ class IcebergAvroFile:
 
 
 def manifests_of(file: InputFile) -> list[ManifestFile]:
-    """Return what a manifest list tells of each manifest. Raises as IcebergAvroFile does."""
+    """Return the manifests of a manifest list. Raises as IcebergAvroFile does."""
     found = IcebergAvroFile(file)
     types: Mapping[int, Callable[..., Any]] = {-1: ManifestFile, 508: PartitionFieldSummary}
     enums: Mapping[int, Callable[..., Enum]] = {517: ManifestContent}

@@ -1,7 +1,7 @@
 """Decodes bounds of Iceberg's manifests, single values as bytes, into whole columns of Arrow.
 
-Iceberg's specification, "Binary single-value serialization" (appendix D). Bytes may be of the type that the
-column had when the file was written: int of a long, float of a double, a date of a timestamp.
+Iceberg's specification, "Binary single-value serialization" (appendix D). Bytes may have the type that the
+column had when the file was written: int for a long, float for a double, a date for a timestamp.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def bounds_by_column(
 ) -> dict[str, pa.Array]:
     """Return ``min.NAME``, ``max.NAME``, ``max_number.NAME`` and ``null_count.NAME`` of columns with bounds.
 
-    The sequences have an item a file, by field id. Raises ValueError for bytes that are none of their type.
+    The sequences have an item a file, by field id. Raises ValueError for bytes that are no value of their
+    type.
     """
     found: dict[str, pa.Array] = {}
     for column in columns:
@@ -49,7 +50,7 @@ def bounds_by_column(
 
 
 def decoder(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array] | None:
-    """Return what decodes values of a type, None for a type whose order is not that of its bounds."""
+    """Return the decoder of a type's values, None for a type that Spark orders otherwise than its bounds."""
     if pa.types.is_decimal(kind):
         return lambda values: pa.array([_decimal(each, kind.scale) for each in values], kind)
     if pa.types.is_string(kind):
@@ -66,22 +67,22 @@ def decoder(kind: pa.DataType) -> Callable[[Sequence[bytes | None]], pa.Array] |
 
 
 def decoded(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
-    """Return bounds of a column as Arrow's values, null for those that are missing."""
+    """Return bounds of a column as Arrow's values, null for missing ones."""
     decode = decoder(kind)
     assert decode is not None
     return decode(values)
 
 
 def _ordered(low: pa.Array, high: pa.Array, nans: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """Return least value, greatest number and greatest value in Spark's order; null if nobody knows.
+    """Return least value, greatest number and greatest value in Spark's order; null if not known.
 
-    There NaN is greatest, and -0.0 is 0.0.
+    In that order NaN is greatest, and -0.0 is 0.0.
     """
     kind = low.type
     zero, nan = pa.scalar(0.0, kind), pa.scalar(float("nan"), kind)
     low = pc.if_else(pc.is_nan(low), pa.scalar(None, kind), pc.add(low, zero))
     known = pc.if_else(pc.is_nan(high), pa.scalar(None, kind), pc.add(high, zero))
-    # Without a count nobody knows whether the bound is that of the numbers alone.
+    # Without a count of NaN the bound may be the numbers' alone.
     high = pc.case_when(
         pc.make_struct(pc.equal(nans, 0).fill_null(False), pc.greater(nans, 0).fill_null(False)), known, nan
     )
@@ -101,7 +102,7 @@ def _whole(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
 
 def _floating(values: Sequence[bytes | None], kind: pa.DataType) -> pa.Array:
     numbers, is_null = _numbers(values, {4: "<f4", 8: "<f8"}, np.dtype(np.float64))
-    # Of doubles in a column of floats, which there are none of, both bounds would be rounded alike.
+    # Doubles in a column of floats do not occur; if they did, both bounds would be rounded alike.
     return pa.array(numbers, pa.float64(), mask=is_null).cast(kind, safe=False)
 
 
@@ -112,7 +113,7 @@ def _numbers(
     numbers = np.zeros(len(values), dtype)
     for length in np.unique(lengths[lengths >= 0]).tolist():
         if length not in formats:
-            raise ValueError(f"a bound of {length} bytes is none of a number")
+            raise ValueError(f"a bound of {length} bytes is no number")
         content = b"".join(each for each in values if each is not None and len(each) == length)
         numbers[lengths == length] = np.frombuffer(content, formats[length])
     return numbers, lengths < 0
@@ -123,7 +124,7 @@ def _texts(values: Sequence[bytes | None]) -> pa.Array:
     try:
         return stored.cast(pa.string())
     except pa.ArrowInvalid:
-        # Bounds of bytes that are no UTF-8 are none that texts can be compared with.
+        # Texts cannot be compared with bounds whose bytes are no UTF-8.
         return pa.array([_text(each) for each in values], pa.string())
 
 

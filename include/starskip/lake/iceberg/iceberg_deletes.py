@@ -1,8 +1,8 @@
 """Delete files of an Iceberg snapshot, and which of them name rows of a data file.
 
-Iceberg's specification, "Scan planning": a position delete or a vector counts for data files of its
-sequence number or older, of its own partition; an equality delete for older ones, everywhere if it has no
-partition.
+Iceberg's specification, "Scan planning": a position delete or a deletion vector applies to data files of its
+own partition with its sequence number or an older one. An equality delete applies to older data files: of its
+own partition, or of all if it has none.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _Numbered = list[tuple[int, int]]
 
 
 class DeleteFiles:
-    """Collects delete files, each with a number, and finds those of a data file."""
+    """Collects delete files, each with a number, and finds the delete files of a data file."""
 
     def __init__(self) -> None:
         self._rows: list[dict[str, Any]] = []
@@ -71,7 +71,7 @@ class DeleteFiles:
         )
 
     def numbers_for(self, entry: Entry) -> list[int] | None:
-        """Return the numbers of the files that may name rows of a data file, None for none."""
+        """Return the numbers of the delete files that may name rows of a data file, None for none."""
         if not self._rows:
             return None
         self._sort()
@@ -79,7 +79,7 @@ class DeleteFiles:
         spec = entry.spec_id, entry.partition
         own = _from(self._vectors.get(path, ()), entry.sequence)
         if not own:
-            # A vector holds all that position deletes before it did.
+            # A deletion vector includes all position deletes before it.
             own = _from(self._of_path.get(path, ()), entry.sequence)
             own += _from(self._positions.get(spec, ()), entry.sequence)
         own += _after(self._equalities.get(spec, ()), entry.sequence)
@@ -87,7 +87,7 @@ class DeleteFiles:
         return sorted(own) or None
 
     def table(self) -> pa.Table:
-        """Return the files as columns of DELETES, by their numbers."""
+        """Return the delete files as columns of DELETES, by their numbers."""
         return pa.Table.from_pylist(self._rows, DELETES)
 
     def _sort(self) -> None:

@@ -1,8 +1,8 @@
 """Reads the manifests of an Iceberg snapshot, entry by entry, into Arrow columns of its data files.
 
-Of an entry only what a snapshot needs is decoded, and bounds in a second reading, if anybody asks. No more
-than some thousand entries are Python's objects at a time: the rest are Arrow columns already, so that a table
-of many files needs little memory.
+Only the fields of an entry that a snapshot needs are decoded; bounds are decoded in a second reading, if they
+are asked for. At most some thousand entries are Python objects at a time, the rest Arrow columns, so that a
+table of many files needs little memory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 ENTRIES_AT_ONCE = 8_192
 SPEC, PARTITION = "spec_id", "partition."
-"""Columns beside those of ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
+"""Columns besides ``table_snapshot.FILES``: the number of a file's spec; values by field id."""
 ADDED_BELOW = 1 << 40
 """Bound of the numbers of commits: taken for a time in milliseconds, each lies before 2005."""
 _DELETED, _ADDED = 2, 1
@@ -69,7 +69,7 @@ _BOUNDS = {110: "nulls", 137: "nans", 125: "lower", 128: "upper"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A live file of a manifest: its fields by the names that were asked for, with what it inherits.
+    """A live file of a manifest: its requested fields by name, and the fields that it inherits.
 
     ``added``: the number of the commit that added the file, see ``_added``.
     """
@@ -85,7 +85,7 @@ class Entry:
 class SnapshotFiles:
     """``data``: a row a data file; ``deletes``: the files that name deleted rows.
 
-    ``manifests``: those of the data files, in the order of the rows; ``files`` opens them.
+    ``manifests``: the data files' manifests, in the order of the rows; ``files`` opens them.
     """
 
     data: pa.Table
@@ -148,7 +148,7 @@ def _batches(entries: Iterator[Entry]) -> Iterator[list[Entry]]:
 def _live(
     manifest: ManifestFile, files: StoredFileIO, wanted: Mapping[int, str], types: dict[int, pa.DataType]
 ) -> Iterator[Entry]:
-    """Yield the entries that are not deleted, with what they inherit of their manifest.
+    """Yield the entries that are not deleted, with the fields that they inherit from their manifest.
 
     ``wanted``: names of the fields that are read, by their ids. ``types`` is filled with the types of the
     partition's values, by field id.
@@ -187,7 +187,7 @@ def _live(
     if None not in told and found != listed:
         raise SourceError(
             f"{place}: this manifest of an Iceberg table is damaged: it names {found:,} files, and the "
-            f"manifest list tells of {listed:,}",
+            f"manifest list counts {listed:,}",
             source=place,
         )
 
@@ -210,17 +210,17 @@ def _added(file_sequence: int, manifest: ManifestFile) -> int:
 
 
 def _told(added: int, table: UUID) -> int:
-    """Return a commit's number below ``ADDED_BELOW`` that no other table has, as IcebergFiles.java does.
+    """Return a number below ``ADDED_BELOW`` for a commit of this table, as IcebergFiles.java does.
 
-    A table that is made anew in its place counts its commits from 1 again.
+    The table's id is part of it: a table that is made anew in its place counts its commits from 1 again.
     """
     return (added + table.int) % ADDED_BELOW
 
 
 def _projected(schema: Schema, wanted: Mapping[int, str]) -> tuple[StructReader, StructType]:
-    """Return what decodes the fields of ``_ENTRY`` and those that are ``wanted``, in their order.
+    """Return the reader of the fields of ``_ENTRY`` and ``wanted``, and the type of the partition's values.
 
-    Those that older manifests lack are null. The other is the type of the partition's values.
+    Fields that older manifests lack are null.
     """
     whole = resolve_reader(schema, schema)
     stored = [field.field_id for field in schema.fields]
@@ -241,7 +241,7 @@ def _projected(schema: Schema, wanted: Mapping[int, str]) -> tuple[StructReader,
 
 
 def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: StructType) -> StructReader:
-    """Return the reader of a struct whose fields, by id, are at the places that they have in ``wanted``."""
+    """Return the reader of a struct that puts its fields, by id, at their places in ``wanted``."""
     places = {field_id: place for place, field_id in enumerate(wanted)}
     found: list[tuple[int | None, Reader]] = [
         (places[field_id], reader) if field_id in places else (len(wanted), _passing(reader))
@@ -252,7 +252,7 @@ def _chosen(readers: Mapping[int, Reader], wanted: Mapping[int, str], kind: Stru
 
 
 def _passing(reader: Reader) -> Reader:
-    """Return what passes over a field: maps are read sooner than pyiceberg's own readers pass over them."""
+    """Return a reader that skips a field; pyiceberg's readers skip a map more slowly than they read it."""
     inner = reader.option if isinstance(reader, OptionReader) else reader
     if not isinstance(inner, MapReader) or not isinstance(inner.key, IntegerReader):
         return reader
@@ -263,13 +263,13 @@ def _passing(reader: Reader) -> Reader:
 
 
 class _PassedMap(Reader):
-    """Passes over a map of numbers to numbers, or to bytes, without an object of it."""
+    """Skips a map of numbers to numbers, or to bytes, without making an object."""
 
     def __init__(self, of_numbers: bool) -> None:
         self._of_numbers = of_numbers
 
     def read(self, decoder: BinaryDecoder) -> None:
-        """Pass over the map's blocks; one may begin with its length in bytes."""
+        """Skip the map's blocks; a block may begin with its length in bytes."""
         while (count := decoder.read_int()) != 0:
             if count < 0:
                 decoder.skip(decoder.read_int())

@@ -1,7 +1,7 @@
 """Finds and reads the metadata of an Iceberg table: a folder, a ``*.metadata.json``, or a table of a catalog.
 
-Catalogs, SQL and REST among them, are those of pyiceberg's configuration (``~/.pyiceberg.yaml``,
-``PYICEBERG_CATALOG__NAME__URI``); a table of one is named ``iceberg://CATALOG/NAMESPACE/TABLE``.
+Catalogs, SQL and REST among them, come from pyiceberg's configuration (``~/.pyiceberg.yaml``,
+``PYICEBERG_CATALOG__NAME__URI``); a catalog's table is named ``iceberg://CATALOG/NAMESPACE/TABLE``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _HINT = "version-hint.text"
 _GZIP = b"\x1f\x8b"
 _OF_PYDANTIC = re.compile(r"\d+ validation errors? for \w+\n(?:\d+\.)?(\S*)\n? +(.*?) \[type=", re.DOTALL)
-"""The first of the faults that pydantic tells of: where it is, and what it is."""
+"""The first fault in pydantic's message: its place, and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class IcebergMetadata:
 
 
 def iceberg_metadata(path: str) -> IcebergMetadata:
-    """Return the newest metadata of the table that ``path`` names, or that of a metadata file.
+    """Return the newest metadata of the table that ``path`` names, or the metadata file that it names.
 
-    Raises SourceError in one line for what is missing, damaged, or of several minds about what is newest.
+    Raises SourceError in one line for metadata that is missing or damaged, or where no single file is newest.
     """
     place = _of_catalog(path) if path.startswith(CATALOG) else path
     if not is_metadata_file(place):
@@ -54,7 +54,7 @@ def iceberg_location(path: str) -> str:
 
 
 def _newest(folder: str) -> str:
-    """Return the metadata file of the greatest number; the hint of Hadoop tables tells where to begin."""
+    """Return the metadata file of the greatest number; Hadoop tables have a hint where to begin."""
     metadata = f"{folder}/{METADATA_FOLDER}"
     try:
         names = [file.path.rpartition("/")[2] for file in list_folder(metadata).files]
@@ -80,7 +80,7 @@ def _newest(folder: str) -> str:
     if len(newest) > 1:
         several = printable(", ".join(sorted(newest)), 200)
         raise SourceError(
-            f"{metadata}: has several newest metadata files ({several}), of which only the table's catalog "
+            f"{metadata}: has several newest metadata files ({several}), and only the table's catalog "
             f"knows the right one: name the file itself, or {CATALOG}CATALOG/NAMESPACE/TABLE",
             source=folder,
         )

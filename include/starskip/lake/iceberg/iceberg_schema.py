@@ -1,4 +1,4 @@
-"""Columns of an Iceberg schema as Arrow's types of what Spark reads, with their field ids."""
+"""Columns of an Iceberg schema with their field ids, as the Arrow types of the values that Spark reads."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _KINDS: Mapping[type, pa.DataType] = {
     iceberg.UnknownType: pa.null(),
 }
 _OTHER = pa.large_binary()
-"""The type of geometries and of any that is not known: bytes, whose bounds are not theirs."""
+"""The type of geometries and of unknown types: bytes, whose order is not the order of their bounds."""
 
 
 def arrow_type(kind: iceberg.IcebergType) -> pa.DataType:
-    """Return the Arrow type of what Spark reads; that of bytes for a UUID, which Spark shows as text."""
+    """Return the Arrow type of the values that Spark reads; bytes for a UUID, which Spark shows as text."""
     if isinstance(kind, iceberg.DecimalType):
         return pa.decimal128(kind.precision, kind.scale)
     if isinstance(kind, iceberg.StructType):
@@ -59,7 +59,7 @@ def snapshot_columns(
 ) -> Iterator[SnapshotColumn]:
     """Yield the columns and the fields of structs at any depth, with their ids.
 
-    ``names``: those of columns in files without ids.
+    ``names``: the names of columns in files without ids.
     """
     mapped = {} if names is None else _mapped(names)
     yield from with_fields_of_structs(_column(each, mapped, ()) for each in fields)

@@ -34,11 +34,11 @@ _IDENTITY = "identity"
 
 
 def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
-    """Return the newest snapshot of an Iceberg table, or that of the id ``version``.
+    """Return the newest snapshot of an Iceberg table, or the one with the id ``version``.
 
-    ``path``: its folder, one of its metadata files, or ``iceberg://CATALOG/NAMESPACE/TABLE``. Columns are
-    those of the newest schema, for a named snapshot those that it had. Raises SourceError in one line for
-    what is missing or damaged, and for an id that there is not.
+    ``path``: its folder, one of its metadata files, or ``iceberg://CATALOG/NAMESPACE/TABLE``. Columns follow
+    the newest schema, for a named snapshot the snapshot's schema. Raises SourceError in one line for a file
+    that is missing or damaged, and for an id that does not exist.
     """
     metadata = iceberg_metadata(path)
     table = metadata.table
@@ -56,9 +56,9 @@ def iceberg_table(path: str, version: int | None = None) -> TableSnapshot:
     if snapshot is not None:
         found = snapshot_files(snapshot.manifest_list, metadata.files, table.table_uuid)
         total = snapshot.summary["total-data-files"] if snapshot.summary else None
-        # A manifest list that is cut behind its header reads as that of an empty table.
+        # A manifest list that is cut behind its header reads like an empty table's.
         if not found.manifests and total not in (None, "0"):
-            told = f"it names no manifest, and the snapshot tells of {total} data files"
+            told = f"it names no manifest, and the snapshot counts {total} data files"
             raise damaged(plain_path(snapshot.manifest_list), ValueError(told), "manifest list")
     if found is None or not found.data.num_rows:
         return _empty(path, metadata, schema, NO_SNAPSHOT if snapshot is None else snapshot.snapshot_id)
@@ -135,7 +135,7 @@ def _bounds(
 
 
 def _partition_fields(table: Any, schema: Schema, data: pa.Table) -> dict[int, PartitionField]:
-    """Return the fields of the specs that files are of, by their ids."""
+    """Return the fields of the files' partition specs, by their ids."""
     used = set(pc.unique(data[SPEC]).to_pylist())
     found: dict[int, PartitionField] = {}
     names: set[str] = set()
@@ -166,9 +166,9 @@ def _path_of(schema: Schema, field_id: int) -> tuple[str, ...] | None:
 
 
 def _split_by(fields: dict[int, PartitionField], data: pa.Table) -> list[tuple[str, int]]:
-    """Return the columns, with ids of fields, whose value in a file is that of the file's partition.
+    """Return the columns, with ids of fields, whose value in a file is the partition value of the file.
 
-    Only what all files are split by, as a column of the table: those of another spec have many values.
+    Only identity fields by which all files are split: a file of another spec has many values of the column.
     """
     used = set(pc.unique(data[SPEC]).to_pylist())
     return [
@@ -191,7 +191,7 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _texts(split_by: list[tuple[str, int]], data: pa.Table, schema: Schema) -> pa.Array:
-    """Return each file's partition values as texts by column, of the types that columns have now."""
+    """Return each file's partition values as texts by column, in the columns' current types."""
     types = arrow_schema(schema)
     texts = [
         data[f"{PARTITION}{field_id}"].cast(types.field(name).type).cast(pa.string()).to_pylist()

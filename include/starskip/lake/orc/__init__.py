@@ -1,1 +1,1 @@
-"""ORC files: stripes, and the tail that tells of them."""
+"""ORC files: stripes, and the tail that describes them."""

@@ -1,8 +1,8 @@
 """Reads an ORC file by stripes, its columns with the types that Spark gives them.
 
-Spark reads a ``timestamp`` as a time with the zone of its process, which is UTC here. It takes dates before
-the Gregorian calendar for Julian ones, and Arrow holds nanoseconds from 1677 to 2262 only: a column with such
-values is not read.
+Spark reads a ``timestamp`` as a time with the zone of its process, which is UTC here. Spark takes dates
+before the Gregorian calendar for Julian ones, and Arrow holds nanoseconds from 1677 to 2262 only: a column
+with older dates, or times beyond, is not read.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class OrcFile:
             opened.tell_bytes()
         root = tail.types[0] if tail.types else None
         if root is None or root.kind != _STRUCT or list(root.names) != schema.names:
-            raise UnlikeSpark("its columns are not those of a table")
+            raise UnlikeSpark("its rows are no structs of named columns")
         if root.names and all(name == f"_col{at}" for at, name in enumerate(root.names)):
             raise UnlikeSpark("its columns have no names but _col0, _col1, …, as old Hive writes them")
         fields = [
@@ -60,7 +60,7 @@ class OrcFile:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns, with the Arrow types of what Spark reads."""
+        """The columns, with the Arrow types of the values that Spark reads."""
         return self._told[1]
 
     @property
@@ -71,7 +71,7 @@ class OrcFile:
     def stripes(
         self, columns: Sequence[str], positions: Positions | None = None
     ) -> Iterator[tuple[int, pa.Table]]:
-        """Yield the position of each stripe's first row, and its rows: those ``columns`` that the file has.
+        """Yield the position of each stripe's first row, and its rows, with the file's own ``columns``.
 
         ``positions``: rising positions of rows; stripes without any of them are not read. None for all rows.
         """
@@ -92,7 +92,7 @@ class OrcFile:
                     opened.require_same()
                     opened.tell_bytes()
                     if found.num_rows != stripe.rows:
-                        raise ValueError(f"stripe {number} has other rows than its file tells of")
+                        raise ValueError(f"stripe {number} has other rows than the file's tail says")
                     yield start, found
                 start += stripe.rows
 
@@ -105,7 +105,7 @@ class OrcFile:
                 continue
             low, high = bounds.get(number, (None, None))
             if low is None or high is None:
-                raise UnlikeSpark(f"column {name} has times whose bounds the file does not tell")
+                raise UnlikeSpark(f"column {name} has dates or times, but the file has no bounds of them")
             if kind == _DATE and low < _FIRST_GREGORIAN_DAY:
                 raise UnlikeSpark(f"column {name} has dates before 1582-10-15, of another calendar")
             if kind != _DATE and not (low >= _FIRST_MS and high <= _LAST_MS):
@@ -130,7 +130,7 @@ def _below(tail: OrcTail, number: int) -> Iterator[int]:
 
 
 def _spark_type(kind: pa.DataType, tail: OrcTail, number: int, column: str) -> pa.DataType:
-    """Return the Arrow type of what Spark reads, for the type of that number in the file."""
+    """Return the Arrow type of the values that Spark reads, for the file's type of that number."""
     found: OrcType = tail.types[number]
     said = found.attributes.get(_SPARK_TYPE)
     if found.kind in _NOT_OF_SPARK or said not in (None, "timestamp_ntz", "timestamp", "string"):

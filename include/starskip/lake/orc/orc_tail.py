@@ -1,6 +1,7 @@
 """The tail of an ORC file, which pyarrow gives as bytes only: stripes, types with attributes, and bounds.
 
-Protocol buffers of the ORC specification, version 1 ("File Tail"); what is not named here is passed over.
+Protocol buffers of the ORC specification, version 1 ("File Tail"); fields that are not named here are
+skipped.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class OrcType:
 
 @dataclass(frozen=True, slots=True)
 class OrcTail:
-    """``dates``, ``times_ms``: the least and greatest of each column, by the number of its type."""
+    """``dates``, ``times_ms``: the least and greatest value of each column, by the number of its type."""
 
     stripes: tuple[OrcStripe, ...]
     types: tuple[OrcType, ...]
@@ -44,7 +45,7 @@ class OrcTail:
 
 
 def orc_tail(tail: bytes) -> OrcTail:
-    """Return what the serialized tail of a file tells. Raises ValueError for one that is damaged."""
+    """Parse the serialized tail of a file. Raises ValueError for a damaged tail."""
     try:
         footer = next(bytes_of(value) for number, value in _fields(tail) if number == _FOOTER_OF_TAIL)
         found = list(_fields(footer))
@@ -91,7 +92,7 @@ def _type(message: bytes) -> OrcType:
 
 
 def _bounds(message: bytes, of: int, pairs: tuple[tuple[int, int], ...]) -> tuple[int, int] | None:
-    """Return the least and greatest value of a column's statistics, by the first pair that is there."""
+    """Return the least and greatest value of a column's statistics, by the first pair that exists."""
     inner = dict(_fields(message)).get(of)
     if inner is None:
         return None

@@ -1,8 +1,8 @@
 """Least and greatest values and counts of nulls from the footers of Parquet files, without reading rows.
 
-Only what is certain is returned (Parquet format 2.12, "Statistics"): a bound is null where a footer has
-none, was written by other rules of order or calendar, or may have been cut short; so is all of a file that
-cannot be read. A file that nobody can read as Parquet is reported as damaged.
+Only certain bounds are returned (Parquet format 2.12, "Statistics"). A bound is null where a footer has none,
+where it was written by other rules of order or calendar, and where it may have been cut short. All bounds of
+a file that cannot be read are null. A file that is no whole Parquet file is reported as damaged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LEGACY_CALENDAR_DAYS = -25_567
 """1900-01-01, in days since the epoch: all calendars and time zones of old writers agree from then on."""
 _DAY_US = 86_400_000_000
 _CUT_BYTES = 64
-"""Writers that cut long texts short, and few of them say that they did, keep at least so many bytes."""
+"""Writers that cut long texts keep at least this many bytes; few writers note that they cut."""
 _WRITER = re.compile(r"(parquet-mr|parquet-cpp-arrow) version (\d+)\.(\d+)")
 _COMPARES_DECIMALS = {"parquet-mr": (1, 10), "parquet-cpp-arrow": (4, 0)}
 _NEVER_CUT = ("parquet-mr", "parquet-cpp")
@@ -39,7 +39,7 @@ class FooterColumn:
 
 @dataclass(frozen=True, slots=True)
 class ColumnBounds:
-    """One row a file. No bound beside ``values`` of 0 means that there are none; else it is not known."""
+    """One row a file. A null bound with ``values`` of 0 means no values, otherwise not known."""
 
     least: pa.Array
     greatest: pa.Array
@@ -48,9 +48,9 @@ class ColumnBounds:
 
 @dataclass(frozen=True, slots=True)
 class Footers:
-    """One row a file; ``rows`` is null of a file that cannot be read.
+    """One row a file; ``rows`` is null for a file that cannot be read.
 
-    ``damaged``: whether it is no Parquet file, or not a whole one, so that nobody else can read it either.
+    ``damaged``: whether it is no whole Parquet file, so that nobody else can read it either.
     """
 
     rows: pa.Array
@@ -61,9 +61,9 @@ class Footers:
 def footer_bounds(
     paths: Sequence[str | None], columns: Sequence[FooterColumn], *, case_sensitive: bool = False
 ) -> Footers:
-    """Return the bounds that files' footers hold, by path or URL; of None nothing is known.
+    """Return the bounds in files' footers, by path or URL; for a path of None no bounds are known.
 
-    Raises SourceOutage and SourceError if it is a store that cannot be asked.
+    Raises SourceOutage and SourceError for a store that cannot be asked.
     """
     found = [_Lists() for _ in columns]
     rows: list[int | None] = []
@@ -180,7 +180,7 @@ def _is_called(name: str, part: str, case_sensitive: bool) -> bool:
 
 
 def _converter(leaf: Any, kind: pa.DataType) -> Callable[[Any], Any] | None:
-    """Return what makes a value of ``kind`` of a raw one, None if the file's type is not surely that."""
+    """Return a function from raw values to values of ``kind``, None if the file's type may be another."""
     told = json.loads(leaf.logical_type.to_json())
     name, physical = told["Type"], leaf.physical_type
     if kind in _SIGNED_BITS:
@@ -230,9 +230,9 @@ def _is_sure(footer: Any, kind: pa.DataType, low: Any, high: Any) -> bool:
 
 
 def _is_compared_well(footer: Any, kind: pa.DataType) -> bool:
-    """Return whether a writer compared decimals of bytes as numbers: older ones compared their bytes.
+    """Return whether a writer compared decimals stored as bytes as numbers, not as bytes.
 
-    So did parquet-mr before 1.10 and parquet-cpp before Arrow 4; of other writers it is not known.
+    parquet-mr before 1.10 and parquet-cpp before Arrow 4 compared bytes; other writers are not known.
     """
     if not pa.types.is_decimal(kind):
         return True
@@ -241,7 +241,7 @@ def _is_compared_well(footer: Any, kind: pa.DataType) -> bool:
 
 
 def _is_of_today(footer: Any) -> bool:
-    """Return whether Spark wrote dates by the calendar that it reads them by now, whatever is configured."""
+    """Return whether Spark wrote dates in the calendar in which it reads them now, whatever is configured."""
     told = footer.metadata or {}
     version = told.get(b"org.apache.spark.version", b"0").split(b".")[0]
     legacy = {b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96"} & told.keys()

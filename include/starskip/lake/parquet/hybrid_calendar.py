@@ -1,8 +1,8 @@
-"""Values of Parquet files in the calendar that Spark 2 had, Julian before 1582-10-15, as those of today's.
+"""Convert Parquet values from Spark 2's calendar, Julian before 1582-10-15, to today's.
 
-Spark tells by a file's footer that it is one, and so do we; of a file without Spark's version a session's
-settings say, by default that it is none. Times before 1900 also have offsets of their zone that Spark's Java
-had then: those of other zones than UTC are not converted, and a file with such is refused.
+Spark recognises such a file by its footer, and so do we. For a file without Spark's version the session's
+settings decide, by default that it is in today's calendar. Times before 1900 also have the zone offsets that
+Spark's Java had then: times of other zones than UTC are not converted, and a file with them is refused.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_00
 
 @dataclass(frozen=True, slots=True)
 class HybridCalendar:
-    """Tells which values of a file are of it: dates with times of 64 bits, or times of INT96."""
+    """Which values of a file are in Spark 2's calendar: dates with times of 64 bits, or times of INT96."""
 
     dates: bool
     int96: bool
     zone: bytes | None
 
     def of_today(self, column: pa.ChunkedArray, name: str, is_int96: Sequence[bool]) -> pa.ChunkedArray:
-        """Return a column with the days and times that Spark reads; ``is_int96``: of each of its leaves.
+        """Return a column with the days and times that Spark reads; ``is_int96`` has an item for each leaf.
 
         Raises UnlikeSpark for times that it cannot convert.
         """
@@ -58,7 +58,7 @@ class HybridCalendar:
             if not len(days) or days.min() >= _FIRST_OF_TODAY:
                 return leaf
             return pa.array(days_of_today(days).astype(np.int32), mask=_nulls(leaf)).cast(kind)
-        # A time of 64 bits without a zone is none of Spark 2, which had no such type.
+        # Spark 2 wrote no times of 64 bits without a zone: it had no such type.
         if not pa.types.is_timestamp(kind) or not (self.int96 if is_other else self.dates and kind.tz):
             return leaf
         times = leaf.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
@@ -76,7 +76,7 @@ class HybridCalendar:
 
 
 def hybrid_calendar(told: Mapping[bytes, bytes] | None) -> HybridCalendar | None:
-    """Return which values of a file are of that calendar by the metadata of its footer, None if none are."""
+    """Return which values are in that calendar by the footer's metadata, None if none are."""
     told = told or {}
     version = told.get(_VERSION)
     if version is None:
@@ -87,7 +87,7 @@ def hybrid_calendar(told: Mapping[bytes, bytes] | None) -> HybridCalendar | None
 
 
 def in_todays_calendar(found: pa.Table, footer: Any) -> pa.Table:
-    """Return columns of a file, by their names in it, as Spark's own reader reads them.
+    """Return columns of a file, by their names in the file, as Spark's own reader reads them.
 
     Raises UnlikeSpark for times that cannot be converted.
     """
@@ -110,7 +110,7 @@ def in_todays_calendar(found: pa.Table, footer: Any) -> pa.Table:
 def days_of_today(days: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     """Return the days that have the same year, month and day in today's calendar.
 
-    A leap day that it has not is the day behind it.
+    A leap day that today's calendar lacks becomes the next day.
     """
     wide = days.astype(np.int64)
     quads, within = np.divmod(wide - _JULIAN_EPOCH, 1461)

@@ -25,14 +25,14 @@ _MAGIC = b"PAR1"
 _ARROW_SCHEMA = b"ARROW:schema"
 _SHORT_BYTES = 16 << 10
 _MOST_OF_A_HEADER = 8 << 10
-"""A header that is longer, by statistics of long texts, is taken for one that asks for the dictionary."""
+"""A longer header, from statistics of long texts, is taken to ask for the dictionary."""
 _DICTIONARY_ENCODINGS = (2, 8)
 _NOTHING = memoryview(b"")
 
 
 @dataclass(slots=True)
 class _RowGroup:
-    """Pages that become a row group: of columns with one codec, and one dictionary at most."""
+    """Pages that become a row group: they share one codec, and at most one dictionary."""
 
     about: Any
     dictionary: memoryview = _NOTHING
@@ -44,8 +44,8 @@ class _RowGroup:
 def read_pages(chosen: Sequence[tuple[FilePages, Numbers]]) -> tuple[pa.ChunkedArray, int]:
     """Return all rows of chosen pages, a file after the other, and the bytes that were read.
 
-    All files have pages of one kind. Raises OSError and pa.ArrowException for what cannot be read, ValueError
-    for an index that is not that of its pages.
+    All files have pages of one kind. Raises OSError and pa.ArrowException for a file that cannot be read,
+    ValueError for an index that does not fit the pages.
     """
     groups: list[_RowGroup] = []
     size = 0
@@ -57,12 +57,12 @@ def read_pages(chosen: Sequence[tuple[FilePages, Numbers]]) -> tuple[pa.ChunkedA
     parquet = pq.ParquetFile(pa.BufferReader(file), coerce_int96_timestamp_unit="us")
     found = parquet.read(use_threads=False).column(0)
     if len(found) != sum(group.rows for group in groups) or not found.type.equals(kind.type):
-        raise ValueError("its page index tells of other pages than there are")
+        raise ValueError("its page index does not fit its pages")
     return found, size
 
 
 def _add_file(column: FilePages, pages: Numbers, groups: list[_RowGroup]) -> int:
-    """Read pages of a file into row groups, the last of which may go on, and return the bytes read."""
+    """Read pages of a file into row groups, continuing the last group if possible; return the bytes read."""
     of_group = column.groups[pages]
     firsts = np.flatnonzero(np.diff(of_group, prepend=-1)).tolist()
     numbers = of_group[firsts].tolist()

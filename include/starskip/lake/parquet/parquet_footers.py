@@ -1,6 +1,6 @@
 """Reads footers of Parquet files: the columns and their types, and the rows of each row group.
 
-The one place that opens files for their footers; bounds of columns are made of them in ``footer_bounds``.
+The one place that opens files for their footers; ``footer_bounds`` makes bounds of columns from them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RunTasks = Callable[[str, Sequence[Any], Callable[[Any], Any]], list[Any]]
 _REQUESTS = 8
 _FOOTERS_PER_TASK = 256
 _FEW_FOOTERS = 512
-"""More of them are read by tasks, where there are any."""
+"""More footers are read by tasks, where an engine is given."""
 _ROW_METADATA = b"org.apache.spark.sql.parquet.row.metadata"
 _MAGIC = (b"PAR1", b"PARE")
 _END_BYTES = 8
@@ -40,28 +40,28 @@ _LEAST_BYTES = 12
 
 @dataclass(frozen=True, slots=True)
 class ParquetFooter:
-    """A file's columns and the rows of its row groups; ``schema`` is that of ``file_schema``."""
+    """A file's columns and the rows of its row groups; ``schema`` comes from ``file_schema``."""
 
     schema: pa.Schema
     row_group_rows: tuple[int, ...]
 
 
 class NoRows:
-    """Stands for the footer of a file of no bytes, in which Spark sees no rows."""
+    """Stands for the footer of an empty file, in which Spark sees no rows."""
 
     num_rows = 0
 
 
 class Damaged:
-    """Stands for the footer of a file that has none."""
+    """Stands for the footer of a file without a footer."""
 
 
 def open_footer(path: str, *, read_ahead: bool = True) -> Any:
     """Return the footer of a file by its path or URL.
 
-    ``read_ahead``: whether an object is read in ranges of 256 KiB or more, or in those that Arrow asks for.
-    Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted columns,
-    and SourceError for a store.
+    ``read_ahead``: whether an object is read in ranges of 256 KiB or more, or in the ranges that Arrow asks
+    for. Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted
+    columns, and SourceError for a store.
     """
     url = object_url(path)
     if url is None:
@@ -97,7 +97,7 @@ def parquet_footers(paths: Sequence[str], run_tasks: RunTasks | None = None) -> 
 
 
 def counted_rows(path: str) -> int | None:
-    """Return the rows of a file by its footer; None for one that is gone or damaged."""
+    """Return the rows of a file by its footer; None for a file that is gone or damaged."""
     try:
         return int(open_footer(path).num_rows)
     except SourceOutage:
@@ -107,9 +107,9 @@ def counted_rows(path: str) -> int | None:
 
 
 def each_footer(paths: Sequence[str | None]) -> list[Any]:
-    """Return each file's footer, ``NoRows`` or ``Damaged``; None of what is not known.
+    """Return each file's footer, ``NoRows`` or ``Damaged``; None where it is not known.
 
-    Raises SourceOutage and SourceError if it is a store that cannot be asked.
+    Raises SourceOutage and SourceError for a store that cannot be asked.
     """
     return _mapped(_footer, paths)
 
@@ -119,7 +119,8 @@ def _footers_of(paths: Sequence[str]) -> list[ParquetFooter]:
 
 
 def _mapped(function: Callable[[Any], Any], paths: Sequence[str | None]) -> list[Any]:
-    # Waiting for a store is what reading a footer is; of a disk it is work, which threads would not share.
+    # Reading footers from a store is waiting, which threads share; from a disk it is work, which they would
+    # not.
     if any(path is not None and object_url(path) is not None for path in paths):
         with ThreadPoolExecutor(_REQUESTS, initializer=sharing_count()) as pool:
             return list(pool.map(function, paths))
@@ -136,9 +137,9 @@ def _parquet_footer(path: str) -> ParquetFooter:
 
 
 def file_schema(footer: Any) -> pa.Schema:
-    """Return a file's columns, of metadata those alone by which Spark fills values of CHAR(n).
+    """Return a file's columns, with no metadata but the types by which Spark pads CHAR(n).
 
-    Spark writes a table's whole types beside the columns of a Delta table, and heeds them where it reads such
+    Spark writes a Delta table's whole types into the columns' metadata, and heeds them where it reads such
     files as plain ones.
     """
     schema = footer.schema.to_arrow_schema().remove_metadata()

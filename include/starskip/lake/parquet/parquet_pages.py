@@ -1,4 +1,4 @@
-"""Where the pages of a Parquet file's columns lie, and which rows they have, as its offset index says."""
+"""Where the pages of a Parquet file's columns lie, and which rows they have, by its offset index."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ Numbers = npt.NDArray[np.int64]
 class ColumnPages:
     """The data pages of a column in one row group.
 
-    ``offsets`` and ``sizes`` in the file; ``first_rows`` in the row group, and its ``rows`` behind them;
-    ``dictionary``: where that lies, a range of no bytes if there is none; ``chunk``: what the footer says.
+    ``offsets`` and ``sizes`` in the file; ``first_rows`` in the row group, with its ``rows`` as the last
+    item; ``dictionary``: its byte range, empty if there is none; ``chunk``: the footer's metadata of the
+    column chunk.
     """
 
     offsets: Numbers
@@ -44,10 +45,10 @@ class ColumnPages:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PageKind:
-    """Describes what pages of several files must share to be read as those of one column.
+    """The properties that pages of several files must share to be read as one column.
 
     ``element``: of the format's schema; ``arrow_schema``: Arrow's own form of it, where files have one.
-    ``calendar``: that of dates and times which is not today's.
+    ``calendar``: which dates and times are not in today's calendar.
     """
 
     element: Any
@@ -72,11 +73,11 @@ class PageKind:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FilePages:
-    """The data pages of a column of a file, those of a row group after those of the one before.
+    """The data pages of a column of a file, one row group after the other.
 
-    ``offsets`` and ``sizes`` in the file; ``first_rows`` in the file, and its rows behind them; ``groups``:
-    the row group of each page. By row group: where the dictionary lies, the stored bytes, and what the
-    footer says of the column.
+    ``offsets`` and ``sizes`` in the file; ``first_rows`` in the file, with its number of rows as the last
+    item; ``groups``: the row group of each page. By row group: where the dictionary lies, the stored bytes,
+    and the footer's metadata of the column chunk.
     """
 
     path: str
@@ -102,7 +103,7 @@ class FilePages:
         return np.asarray(self.first_rows[pages + 1] - self.first_rows[pages], np.int64)
 
     def share_of_chunks(self, pages: Numbers) -> float:
-        """Return the stored bytes of some pages and their dictionaries, by those of their row groups."""
+        """Return the stored bytes of some pages and their dictionaries as a share of their row groups."""
         groups = np.unique(self.groups[pages])
         dictionaries = sum(
             self.dictionaries[each][1] - self.dictionaries[each][0] for each in groups.tolist()
@@ -112,7 +113,7 @@ class FilePages:
 
 @dataclass(frozen=True)
 class PagedFile:
-    """A file with a page index, of which columns without fields or lists are read by pages."""
+    """A file with a page index; its columns without fields or lists are read by pages."""
 
     path: str
     leaves: Mapping[str, int]
@@ -145,7 +146,7 @@ class PagedFile:
         starts = np.cumsum([0, *(each.rows for each in pages)])
         lengths = [len(each.offsets) for each in pages]
         abouts = [each.chunk.meta_data for each in pages]
-        # Arrow's own types, such as those of a dictionary, stand in its own form of the schema.
+        # Arrow's own types, such as dictionaries, stand in its own form of the schema.
         metadata = {each.key: each.value for each in self._format.key_value_metadata or ()}
         kind_of_values = self.schema.field(name).type
         is_of_days = pa.types.is_date(kind_of_values) or pa.types.is_timestamp(kind_of_values)
@@ -209,7 +210,7 @@ class PagedFile:
 def paged_file(path: str, size_bytes: int, modified_ms: int, footer_bytes: int) -> PagedFile | None:
     """Return a file by its path and identity, None if its columns cannot be read by pages.
 
-    Raises OSError and SourceError for one that cannot be read.
+    Raises OSError and SourceError for a file that cannot be read.
     """
     del modified_ms
     footer_at = size_bytes - _TAIL_BYTES - footer_bytes
@@ -241,7 +242,7 @@ def paged_file(path: str, size_bytes: int, modified_ms: int, footer_bytes: int) 
 
 
 def _flat_leaves(schema: pa.Schema) -> dict[str, int]:
-    """Return the leaf of each column that is one, by its name, if no other has that name."""
+    """Return the leaf of each column without fields or lists, by its name, if no other has that name."""
     found: dict[str, int] = {}
     at = 0
     for each in schema:

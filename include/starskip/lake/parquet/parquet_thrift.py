@@ -18,9 +18,9 @@ _PLACE = (0x16, None, 0x15, None, 0x16, None, 0x00)
 
 
 def page_locations(content: bytes) -> npt.NDArray[np.int64] | None:
-    """Return the offset, stored size and first row of each page that an OffsetIndex tells of.
+    """Return the offset, stored size and first row of each page of an OffsetIndex.
 
-    None for bytes that are none, or for one without pages.
+    None for bytes that are no OffsetIndex, or an index without pages.
     """
     found = _places_at_once(content)
     if found is not None:
@@ -33,9 +33,9 @@ def page_locations(content: bytes) -> npt.NDArray[np.int64] | None:
 
 
 def _places_at_once(content: bytes) -> npt.NDArray[np.int64] | None:
-    """Decode an index whose places have their fields in the usual order, None for any other one.
+    """Decode an index whose page locations have their fields in the usual order, None for any other index.
 
-    Its list has nothing but numbers of seven bits a byte, as which the heads of fields count, too.
+    Its list then is a run of numbers of seven bits a byte; headers of fields count as such numbers, too.
     """
     if len(content) < 3 or content[0] != _LIST_OF_STRUCTS or content[1] & 0x0F != _STRUCT:
         return None
@@ -58,7 +58,7 @@ def _places_at_once(content: bytes) -> npt.NDArray[np.int64] | None:
 
 
 def _numbers(data: npt.NDArray[np.uint8], count: int) -> npt.NDArray[np.uint64] | None:
-    """Return the first numbers of so many, each with its lowest seven bits first; None if there are fewer."""
+    """Return the first ``count`` numbers, each with its lowest seven bits first; None if there are fewer."""
     ends = np.flatnonzero(data < 0x80)[:count]
     if len(ends) < count:
         return None
@@ -79,7 +79,7 @@ _COMPACT: Any = TCompactProtocolFactory
 
 
 def decoded(kind: str, content: bytes) -> Any:
-    """Return a struct, None for bytes that are none."""
+    """Return a struct, None for bytes that are no struct."""
     try:
         return deserialize(getattr(format_kinds(), kind)(), content, _COMPACT(decode_response=False))
     except Exception:

@@ -1,6 +1,6 @@
-"""An access path: an index on one column that answers predicates of it without a scan.
+"""An access path: an index on one column that answers predicates of the column without a scan.
 
-The cost model simulates every filter with it and without it.
+The cost model simulates every filter with the index and without it.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Obstacle:
 class StoredColumns:
     """Facts of stored columns, one entry a segment and column.
 
-    ``cardinality``: distinct values, of a raw column those that its type or bounds allow. ``entries``:
-    values, as many as ``rows`` of a single-value column. ``magic_bytes``: what stands before each index.
-    ``index_bytes``: sizes of the indexes that there are, by the name that segments have for an index.
+    ``cardinality``: distinct values, for a raw column as many as its type or bounds allow. ``entries``:
+    values, as many as ``rows`` in a single-value column. ``magic_bytes``: the length of the marker before
+    each index. ``index_bytes``: sizes of the existing indexes, by the segments' name of the index.
     """
 
     cardinality: Amounts
@@ -52,8 +52,9 @@ class StoredColumns:
 class StoredSizes:
     """Bytes of a family's index for each entry of StoredColumns.
 
-    ``applies``: a column that can have it. ``known_bytes``: of an index that is there. ``uniform_bytes``: of
-    one to build, as if values were spread evenly; rows of some segments correct their sum.
+    ``applies``: whether the column can have the index. ``known_bytes``: size of an existing index.
+    ``uniform_bytes``: size of an index to build, as if values were spread evenly; rows of some segments
+    correct the sum.
     """
 
     applies: Flags
@@ -62,7 +63,7 @@ class StoredSizes:
 
 
 WindowBytes = Callable[[ColumnWindow, int, int, IndexFormat], float | None]
-"""Takes a column's rows, how many they are, and the segment's; returns bytes, None if unknown."""
+"""Takes a column's rows, their number, and the segment's number of rows; returns bytes, None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,11 @@ class AccessPath:
     """An index on one column that answers predicates of that column without a scan.
 
     ``serves``: whether it answers a predicate in a version of Pinot. ``obstacle``: why a column cannot have
-    it, None if it can. ``reads_ratio``: entries a row that it reads itself while answering. ``reorders``: it
-    is the order of the table's rows, of which there is one. ``yields_to``: families beside which it is not
-    considered where they answer all that queries ask of the column. ``segment_index``: its name in the
-    metadata of segments, empty if these do not show it. ``sizes`` and ``window_bytes``: its bytes, from
-    metadata and from rows; without them its size is not known.
+    it, None if it can. ``reads_ratio``: entries a row that the index itself reads while answering.
+    ``reorders``: the index is the order of the table's rows, so a table has one at most. ``yields_to``:
+    families that make this one unnecessary where they answer all predicates on the column. ``segment_index``:
+    its name in the metadata of segments, empty if these do not show it. ``sizes`` and ``window_bytes``: its
+    bytes, from metadata and from rows; without them its size is not known.
     """
 
     serves: Callable[[Leaf, TargetVersion], bool]

@@ -2,7 +2,7 @@
 
 Measured on 0.11: an inverted index answers =, <>, IN and NOT IN, and never a range, LIKE or a function. In
 the source of the release tags (FilterOperatorUtils.getLeafFilterOperator): from 1.5 on LIKE and REGEXP_LIKE
-go through the dictionary, where that has fewer than 10,000 values.
+go through the dictionary, if the dictionary has fewer than 10,000 values.
 """
 
 from __future__ import annotations

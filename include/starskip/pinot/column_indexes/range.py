@@ -55,7 +55,8 @@ RANGE_PATH = AccessPath(
     serves=_serves,
     obstacle=_obstacle,
     reads_ratio=_reads_ratio,
-    # From 1.0 on it answers an equality too: beside an inverted one it would only stand in every set.
+    # From 1.0 on it answers an equality too. Without this rule it would be in every set beside an inverted
+    # index.
     yields_to=(INVERTED_NAME,),
     segment_index=_SEGMENT_INDEX,
     sizes=_sizes,

@@ -26,7 +26,7 @@ def _obstacle(column: ColumnOverview) -> Obstacle | None:
 
 
 def _sizes(columns: StoredColumns, _format: IndexFormat) -> StoredSizes:
-    """Return what sorting adds to the forward index: from bits a row to first and last row of each value."""
+    """Return the bytes that sorting adds: first and last row of each value instead of bits for each row."""
     change = _ENTRY_BYTES * columns.cardinality + columns.magic_bytes - columns.index_bytes("forward_index")
     applies = ~columns.is_sorted & columns.is_single_value & columns.has_dictionary
     return StoredSizes(applies, np.where(applies, change, 0), np.zeros(len(change)))

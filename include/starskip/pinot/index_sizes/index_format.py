@@ -2,7 +2,7 @@
 
 Read in the source of the release tags: run containers are allowed in inverted indexes from 0.9 on
 (commit a3f17fe2332); range indexes are bit-sliced by default from 0.10 on
-(IndexingConfig.DEFAULT_RANGE_INDEX_VERSION), and those of multi-value columns in no version.
+(IndexingConfig.DEFAULT_RANGE_INDEX_VERSION), but range indexes of multi-value columns in no version.
 """
 
 from __future__ import annotations

@@ -32,6 +32,6 @@ def inverted_index_bytes(
         containers += times * found.containers
         # The part of a bitmap's header that grows with its containers.
         headers += times * (found.headers - 8 * cardinality)
-    # Every value of the dictionary has a container somewhere, also those that these rows do not show.
+    # Every value of the dictionary has a container somewhere, also a value that these rows do not show.
     headers *= max(containers, cardinality) / max(containers, 1)
     return 4 * (cardinality + 1) + 8 * cardinality + headers + bodies

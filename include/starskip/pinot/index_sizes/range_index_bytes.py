@@ -29,7 +29,7 @@ from starskip.tables.row_window import ColumnWindow
 
 
 def ordinals(values: pa.Array) -> tuple[npt.NDArray[np.uint64], int] | None:
-    """Return the ordinal of each value and the number of bits kept; None for what is no such number."""
+    """Return the ordinal of each value and the number of bits kept; None for values of another type."""
     if pa.types.is_floating(values.type):
         return _of_floats(values.to_numpy(zero_copy_only=False))
     if pa.types.is_integer(values.type) or pa.types.is_timestamp(values.type):
@@ -41,7 +41,7 @@ def ordinals(values: pa.Array) -> tuple[npt.NDArray[np.uint64], int] | None:
 
 
 def bit_count(largest: int) -> int:
-    """Return the bits of the largest ordinal; even where all are 0 one is kept."""
+    """Return the bits of the largest ordinal, at least one."""
     return max(largest.bit_length(), 1)
 
 
@@ -139,11 +139,11 @@ def _ranged_bytes(
 
 
 def _ranges(entries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Return the range of each value from how many entries are at most that value."""
+    """Return the range of each value from the number of entries that are at most that value."""
     range_entries = -(-int(entries[-1]) // RANGES)
     firsts = [0]
     while True:
-        # A range ends with the first value that brings it over its share.
+        # A range ends with the first value that exceeds its share of entries.
         before = entries[firsts[-1] - 1] if firsts[-1] else 0
         first = int(np.searchsorted(entries, before + range_entries, side="right")) + 1
         if first >= len(entries) or entries[first - 1] == entries[-1]:

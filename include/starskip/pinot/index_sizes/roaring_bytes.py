@@ -1,7 +1,7 @@
 """Compute the bytes of serialised roaring bitmaps from the values and runs of each container.
 
-RoaringFormatSpec, "Standard 32-bit Roaring Bitmap"; when a container is written as runs is that of
-RoaringBitmap 0.9.28 (ArrayContainer.runOptimize, BitmapContainer.runOptimize).
+RoaringFormatSpec, "Standard 32-bit Roaring Bitmap"; a container is written as runs when RoaringBitmap 0.9.28
+does so (ArrayContainer.runOptimize, BitmapContainer.runOptimize).
 """
 
 from __future__ import annotations

@@ -11,11 +11,11 @@ from starskip.tables.row_window import ColumnWindow
 def segment_pieces(
     column: ColumnWindow, rows: int, segment_rows: int
 ) -> tuple[tuple[ColumnWindow, float], ...]:
-    """Return pieces of ``column`` and how often each is taken to stand in the whole segment.
+    """Return pieces of ``column`` and how often each is assumed to occur in the whole segment.
 
-    ``column`` is known over the first ``rows`` rows. Its full containers stand for all full ones and its
-    first rows for the last container, which is a short one: what a container takes does not grow evenly
-    with its rows. Empty where not even one container of a larger segment is known.
+    ``column`` is known over the first ``rows`` rows. Its full containers stand for all full containers, and
+    its first rows for the last, short container: the bytes of a container do not grow evenly with its rows.
+    Empty where not even one container of a larger segment is known.
     """
     if not rows:
         return ()

@@ -1,6 +1,6 @@
 """Sizes of indexes from a segment's metadata alone: every value equally often, rows in no order.
 
-What this misses in skewed or clustered columns, sampled rows correct (scoring.index_sizes).
+Sampled rows correct the error for skewed or clustered columns (scoring.index_sizes).
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ def uniform_inverted_bytes(
 ) -> Numbers:
     """Return the expected bytes of inverted indexes, one a column and segment, without magic markers.
 
-    The arrays go together; cardinality, entries (values, rows if single-value) and rows are at least 1.
+    The arrays have the same order; cardinality, entries (values, rows if single-value) and rows are at least
+    1.
     """
     total = 4 * (cardinality + 1) + 8 * cardinality
     for containers, share in _containers(rows):
-        # Each value is there once for sure; the other entries fall anywhere.
+        # Each value certainly occurs once; the other entries fall anywhere.
         surely_absent = (1 - share) * np.exp(-share * np.maximum(entries - cardinality, 0) / cardinality)
         total += containers * cardinality * 8 * (1 - surely_absent)
         values = np.minimum(entries * share / cardinality, rows * share)
@@ -51,7 +52,7 @@ def uniform_range_bytes(
 ) -> Numbers:
     """Return the expected bytes of range indexes, as uniform_inverted_bytes.
 
-    ``cardinality`` of a raw column: how many values its bits can distinguish.
+    ``cardinality`` of a raw column: the number of values that its bits can distinguish.
     """
     ranges = _uniform_ranges(cardinality, entries, rows)
     if not index_format.has_bit_slices:
@@ -60,7 +61,7 @@ def uniform_range_bytes(
 
 
 def _uniform_slices(cardinality: Numbers, rows: Numbers) -> Numbers:
-    # frexp counts bits; of 2 ** 64 values it would count one more than the largest has.
+    # frexp counts bits; for 2 ** 64 values it would count one bit more than the largest value has.
     slices = np.minimum(np.frexp(np.maximum(cardinality - 1, 1))[1], 64)
     total = np.full(len(cardinality), float(BIT_SLICED_HEADER_BYTES))
     for containers, share in _containers(rows):
@@ -68,7 +69,7 @@ def _uniform_slices(cardinality: Numbers, rows: Numbers) -> Numbers:
         total += containers * ((slices + 7) // 8)
         for position in range(int(slices.max(initial=0))):
             block = 2.0**position
-            # Of the ids 0 to n - 1, these have a 0 at the position.
+            # The number of ids from 0 to n - 1 that have a 0 at the position.
             zeros = np.floor(cardinality / (2 * block)) * block + np.minimum(cardinality % (2 * block), block)
             values = chunk * zeros / cardinality
             as_runs = 1 + 2 + 4 * _runs(values, chunk)
@@ -91,7 +92,7 @@ def _uniform_ranges(cardinality: Numbers, entries: Numbers, rows: Numbers) -> Nu
 
 
 def _containers(rows: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
-    """Yield how many full containers the rows have, and how many last ones, each with its share of rows."""
+    """Yield the numbers of full and of last containers, each with its share of rows."""
     yield np.floor(rows / CONTAINER_ROWS), np.minimum(CONTAINER_ROWS / rows, 1.0)
     rest = rows % CONTAINER_ROWS
     yield (rest > 0).astype(np.float64), rest / rows

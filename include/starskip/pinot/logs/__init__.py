@@ -1,1 +1,1 @@
-"""Broker query logs: files, records, the shapes of lines, and the table of records that comes of them."""
+"""Broker query logs: files, records, the shapes of lines, and the table of parsed records."""

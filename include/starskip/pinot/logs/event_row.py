@@ -65,7 +65,7 @@ class _Fault(Exception):
 
 
 def event_rows(record: LogRecord, day: date | None) -> list[Row]:
-    """Return the row of a record that begins like a JSON object; ``day`` is that of events without a time.
+    """Return the row of a record that begins like a JSON object; ``day`` is the day of events without a time.
 
     Lines behind the object that belong to no event are a row of their own ("rejected", "no_record_start").
     "other" is an object with none of the four fields ("not_a_query"). "rejected": "bad_json",
@@ -138,7 +138,7 @@ def _event(text: bytes) -> Mapping[str, Any]:
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """Return the object; of a field that is given twice nobody knows which one is meant."""
+    """Return the object; raise for a field that is given twice with different values."""
     found = dict(pairs)
     if len(found) < len(pairs) and any(name in _READ and found[name] != value for name, value in pairs):
         raise _Fault("repeated_field")
@@ -163,7 +163,7 @@ def _counter(value: Any) -> int | None:
 
 
 def _request_id(value: Any) -> int | None:
-    """Return the number of the request; it names the query and counts nothing, so it may be of any kind."""
+    """Return the number of the request; it names the query and counts nothing, so it may have any type."""
     try:
         return _counter(value)
     except _Fault:
@@ -181,7 +181,7 @@ def _tables(event: Mapping[str, Any], query: str) -> tuple[str, ...]:
 
 
 def _time(value: Any, day: date | None) -> tuple[bytes | None, bytes | None]:
-    """Return the time as a log line would have it: wall clock, and its offset if it has one."""
+    """Return the time as in a log line: wall clock, and its offset if it has one."""
     if isinstance(value, str):
         if found := _ISO_TIME.fullmatch(value.strip()):
             clock = found[1] if len(found[1]) > 10 else found[1] + " 00:00:00"

@@ -21,8 +21,11 @@ _ZSTD_PORTION_BYTES = 256
 _ZSTD_WINDOW_BYTES = 128 << 20
 """The window that ``zstd --long`` may need; frames that want more are refused."""
 _MOST_DENSE_RATIO = {"gzip": 200, "zstd": 500}
-"""Bytes that one packed byte makes. Logs pack to a hundredth at best, a storm of equal stack traces with zstd
-to a four hundredth. What makes more, once it has made _JUDGED_FROM_BYTES, is a bomb."""
+"""Unpacked bytes for each packed byte, beyond which a file is a bomb.
+
+Logs pack to a hundredth at best, a storm of equal stack traces with zstd to a four hundredth. The ratio is
+judged once _JUDGED_FROM_BYTES are unpacked.
+"""
 _JUDGED_FROM_BYTES = 16 << 20
 
 
@@ -83,7 +86,7 @@ def _gzip_blocks(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
 
 
 def _up_to_damage(inflater: zlib._Decompress, portion: bytes, block_bytes: int) -> Iterator[bytes]:
-    """Yield what the portion holds before its damage: zlib drops all that one failing call has made."""
+    """Yield the content before the damage: zlib drops all output of a failing call."""
     for byte in portion:
         pending = bytes([byte])
         while pending:

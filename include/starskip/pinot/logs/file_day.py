@@ -27,8 +27,8 @@ def file_day(path: str) -> date | None:
 def may_be_of_day(path: str, run_date: date, log_time_zone: str) -> bool:
     """Return whether records without a time in the file ``path`` may belong to ``run_date``.
 
-    They may where the path names that day, or names none and the file was last changed on that day or later.
-    The change time of objects in a store is not looked up.
+    They may if the path names that day, or if it names no day and the file was last changed on that day or
+    later. The change time of objects in a store is not looked up.
     """
     named = file_day(path)
     if named is not None:

@@ -1,9 +1,9 @@
 """Read query lines of an unknown Pinot release: the needed fields in their order, with any others between.
 
-`QueryLogger` asks its authors to add fields at the end, and yet some were inserted; but the order of those
-that are kept here has not changed since 0.5.0, and ``query`` is last. Between two of them any fields may
-stand, except ``query``: what the text of a query holds is never read as a counter. Reads as well the lines
-of commits between 0.12.0 and 1.4.0. Tried last, after all exact shapes.
+`QueryLogger` asks its authors to add fields at the end, and yet some were inserted; but the order of the
+fields that are needed here has not changed since 0.5.0, and ``query`` is last. Any fields but ``query`` may
+stand between two of them, so the text of a query is never read as a counter. Lines of commits between 0.12.0
+and 1.4.0 are read as well. Tried last, after all exact shapes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Declare the shapes of broker log lines, each as a template: the line itself with names for its values.
 
 A new shape is one more entry of ``FORMATS`` (docs/add-a-log-format.md). No two exact shapes fit the same
-record, so their order matters in nothing but speed. Commits and tags are those of apache/pinot; a sample
-without a source is the record of a Pinot 0.11.0 written in that shape.
+record, so their order matters in nothing but speed. Commits and tags are from apache/pinot; a sample without
+a source is a record of Pinot 0.11.0 written in that shape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compile the template of a broker log line, which is the line itself with names in the places of its values.
+"""Compile the template of a broker log line: the line itself with names in the places of its values.
 
 A template such as ``requestId=<request_id>,table=<table>,timeMs=<latency_ms>,…,query=<query_text>`` is
 turned into one regular expression. Every part of it is possessive or ends at the next field's name, so
@@ -22,14 +22,14 @@ COUNTERS = (
     "segments_matched",
     "exceptions",
 )
-"""The columns of LOG_RECORDS that hold whole numbers out of the line."""
+"""The columns of LOG_RECORDS that hold whole numbers from the line."""
 
-# A comma inside a value (serverStats is full of them) differs from one that ends it by what follows:
-# `,name=`, `, name:` or `,name(part/part):`.
+# A comma inside a value (serverStats is full of them) differs from a comma that ends the value by the
+# following text: `,name=`, `, name:` or `,name(part/part):`.
 FREE_TEXT = rb"[^,]*+(?>(?:,(?!\s?[A-Za-z]++(?>\([A-Za-z/]*+\)|)[=:])[^,]*+)*)"
 
 TABLE = rb"\[?+(?P<table>(?<=\[)[^\[\]\n]++(?=\])|(?<!\[)[^,\[\]\n]++)\]?+"
-"""One table, or in brackets the set of those that a multi-stage query reads: `[a]`, `[a, b]`."""
+"""One table, or in brackets the set of tables that a multi-stage query reads: `[a]`, `[a, b]`."""
 
 _FIELDS: dict[str, bytes] = {
     **{name: b"(?P<%s>-?\\d{1,19}+)" % name.encode() for name in COUNTERS},
@@ -67,10 +67,10 @@ def line_format(
     """Return the format that ``template`` describes.
 
     Fields are the names of COUNTERS, ``<table>``, ``<group_limit_reached>``, ``<query_text>`` (the rest, any
-    bytes), and what is not kept: ``<number>``, ``<word>``, ``<words>``, ``<text>`` (free text up to the next
-    field's name), ``<any>`` (all up to the next occurrence of the literal behind it) and ``<any_text>`` (the
-    rest). An unknown name is a KeyError. A record that ends in the template ``unless_behind_query`` is
-    another shape's.
+    bytes), and, for values that are not kept, ``<number>``, ``<word>``, ``<words>``, ``<text>`` (free text up
+    to the next field's name), ``<any>`` (all up to the next occurrence of the literal behind it) and
+    ``<any_text>`` (the rest). An unknown name is a KeyError. A record that ends in the template
+    ``unless_behind_query`` is another shape's.
     """
     body, opening = _expression(template)
     if unless_behind_query:

@@ -1,8 +1,8 @@
 """List the files of a log, and cut them into splits.
 
-A path or URL is a file, a folder (its files, not those of folders in it; names that begin with ``.`` or ``_``
-are left out, as Spark does) or a glob. Plain files are cut by byte range, compressed ones are read whole.
-The compression of a file is read from its first bytes, not from its name.
+A path or URL is a file, a folder or a glob. A folder stands for the files directly in it, except names that
+begin with ``.`` or ``_``, as in Spark. Plain files are cut by byte range, compressed ones are read whole. The
+compression of a file is read from its first bytes, not from its name.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class LogSplit:
 def log_files(paths: Sequence[str]) -> tuple[str, ...]:
     """Return the files that the paths name, each once and sorted.
 
-    Raises SourceError for a path that names nothing, or something that is no file and no folder. A folder
-    without files is an empty log, not an error.
+    Raises SourceError for a path that names nothing, or neither a file nor a folder. A folder without files
+    is an empty log, not an error.
     """
     found: dict[Path | str, str] = {}
     for path in paths:
@@ -53,7 +53,7 @@ def log_files(paths: Sequence[str]) -> tuple[str, ...]:
 def log_splits(files: Iterable[str], split_bytes: int) -> tuple[LogSplit, ...]:
     """Cut files into splits of at most ``split_bytes``; a file that cannot be read as text is one split.
 
-    The sizes are those of now: what is appended to a file later is not read.
+    The sizes are the current ones: lines that are appended later are not read.
     """
     if split_bytes < 1:
         raise ValueError(f"split_bytes must be at least 1, not {split_bytes}")
@@ -96,7 +96,7 @@ def _file_splits(file: str, split_bytes: int) -> list[LogSplit]:
     try:
         head, size = file_head(file, SNIFFED_BYTES)
     except OSError:
-        return [LogSplit(file, 0, None, "none")]  # reading it will say why, beside the other files' records
+        return [LogSplit(file, 0, None, "none")]  # reading it reports why, beside the other files' records
     for magic, compression in _MAGIC:
         if head.startswith(magic):
             return [LogSplit(file, 0, None, compression)]

@@ -6,8 +6,8 @@ log file of broker and server holds. The samples of `table_not_found`, of the ne
 `unknown_column` and of `server_record` are genuine; the others are shapes with invented values.
 
 The multi-stage engine (`QueryLogger` since August 2023) writes the set of tables as ``[a, b]``. Its lines
-with ``entries`` are ordinary query records, of one table or of several together. Those without entries, or
-without a table, are ``multi_stage`` here (sample: `QueryLogWarmupQuerySourceTest`, query filled in).
+with ``entries`` are ordinary query records, of one table or of several together. Its lines without entries,
+or without a table, are ``multi_stage`` here (sample: `QueryLogWarmupQuerySourceTest`, query filled in).
 """
 
 from __future__ import annotations

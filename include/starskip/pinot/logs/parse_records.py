@@ -57,7 +57,7 @@ _LATER = _reader(LATER_RELEASE)
 
 
 def parse_split(split: LogSplit, log_time_zone: str = "UTC") -> Iterator[pa.RecordBatch]:
-    """Yield the records of a split as batches of LOG_RECORDS; nothing that the file holds is an error.
+    """Yield the records of a split as batches of LOG_RECORDS; no content of the file is an error.
 
     ``log_time_zone``: the IANA name of the zone whose clock the broker's lines show. JSON events without a
     time get the day that the file's path names, if it names one.
@@ -79,7 +79,8 @@ def parse_records(
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
-        # Nearly all lines begin with a digit or a letter: they are no events, which needs no search.
+        # Nearly all lines begin with a digit or a letter, which shows without a search that they are no
+        # events.
         if record.text[:1] in _BEGINS_EVENT and record.flaw is None and EVENT_START.match(record.text):
             rows += event_rows(record, event_day)
         else:
@@ -95,7 +96,7 @@ def parse_records(
 def _row(record: LogRecord, readers: list[_Reader]) -> Row:
     text = record.text if record.lines == 1 else _without_container(record.text)
     prefix = PREFIX.match(text)
-    assert prefix is not None  # it matches nothing, too
+    assert prefix is not None  # it also matches the empty text
     if record.flaw is not None:
         return _row_without_counters(record, prefix, "rejected", record.flaw)
     found = _first_match(text, prefix.end(), readers)

@@ -20,7 +20,7 @@ from starskip.storage.schemas import LOG_RECORDS
 Milliseconds = npt.NDArray[np.int64]
 
 _QUARTER_MS = 15 * 60 * 1000
-"""Clocks change at whole quarters of an hour in UTC, wherever they change."""
+"""Clocks change at whole quarters of an hour in UTC, everywhere."""
 
 CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
 """Fields captured from a record's message, as bytes or None."""
@@ -29,7 +29,7 @@ ROW = (
     *("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", "utc_offset"),
     *CAPTURED,
 )
-"""The values of a row, in order; ``utc_offset`` is that of ``logged_at``, if the record says one."""
+"""The values of a row, in order; ``utc_offset`` belongs to ``logged_at``, if the record has one."""
 
 Row = tuple[Any, ...]
 
@@ -47,8 +47,8 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     """Return the rows as a batch of LOG_RECORDS, all of weight 1.
 
     Bytes that are not UTF-8 become the replacement character, a time that no calendar has becomes null, and
-    a row with a counter that nothing can have counted (below zero, past 2**53; past 64 bits the number of a
-    request) is turned into a rejected one ("bad_counter").
+    a row with an impossible counter (below zero or past 2**53; for the number of a request, past 64 bits)
+    becomes a rejected row ("bad_counter").
     """
     columns = dict(zip(ROW, zip(*rows, strict=True), strict=True))
     counters = _counters(columns)
@@ -127,11 +127,11 @@ def _rejected_if_out_of_range(row: Row) -> Row:
 def wall_clock(times_ms: Milliseconds, utc_offsets: Sequence[bytes | None], zone: str) -> Milliseconds:
     """Return the wall-clock milliseconds in ``zone`` (IANA name) of times written with these offsets.
 
-    ``utc_offsets``: of each time ``Z``, ``+hh:mm``, ``+hhmm`` or None, for a time of the zone's own clock.
+    ``utc_offsets``: for each time ``Z``, ``+hh:mm``, ``+hhmm``, or None for a time of the zone's own clock.
 
-    A line without an offset was written by a clock of that zone and stays as it is; one that carries an
-    offset (``Z``, ``+01:00``) names an instant, which is converted to that zone. A wall-clock day has 23 or
-    25 hours when clocks change, and each record belongs to exactly one.
+    A line without an offset was written by a clock of that zone and stays as it is. A line with an offset
+    (``Z``, ``+01:00``) names an instant, which is converted to that zone. A wall-clock day has 23 or 25 hours
+    when clocks change, and each record belongs to exactly one.
     """
     shifts = {text: _offset_ms(text) for text in set(utc_offsets) if text is not None}
     stamped = np.array([text is not None for text in utc_offsets], dtype=bool)
@@ -148,7 +148,7 @@ def _zone_shifts_ms(instants: Milliseconds, wanted: npt.NDArray[np.bool_], zone:
 
 @lru_cache(maxsize=20_000)
 def _shift_ms(zone: str, quarter: int) -> int:
-    """Return what the zone's clock is ahead of UTC in a quarter of an hour since 1970."""
+    """Return how far the zone's clock is ahead of UTC in a quarter of an hour since 1970."""
     try:
         instant = datetime.fromtimestamp(quarter * _QUARTER_MS / 1000, UTC)
         shift = instant.astimezone(ZoneInfo(zone)).utcoffset()

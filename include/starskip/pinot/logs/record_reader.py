@@ -1,8 +1,8 @@
 """The records of a piece of a log: lines that begin like a log line, each with the lines that continue it.
 
-Queries hold newlines and are logged raw, so a record ends where the next line begins like one. A line of
-SQL that itself begins with a time, or with the opening of a known message, looks like a record
-and is taken for one. The text before the first such line is a record, too, so that no line is lost.
+Queries hold newlines and are logged raw, so a record ends before the next line that begins like a log line. A
+line of SQL that itself begins with a time, or with the opening of a known message, looks like a record and is
+taken for one. The text before the first such line is a record, too, so that no line is lost.
 
 A split owns the records whose first byte lies in it and reads on for the end of its last one: whatever
 the cutting, every record of the file is read once.

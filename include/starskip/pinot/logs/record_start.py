@@ -39,7 +39,8 @@ PREFIX = re.compile(
 )
 """Everything up to the message: ``logged_at``, ``utc_offset``, and in ``logger`` level, class and thread.
 
-It matches any record, if only with nothing. What it takes it keeps: no message is searched for in the text.
+It matches any record, if only with the empty text. It never backtracks: no message is searched for in the
+text.
 """
 
 _OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
@@ -50,7 +51,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 EVENT_START = re.compile(_EVENT)
 """Matches the first bytes of a JSON object, also as an element of an array.
 
-A line of SQL that looks so, inside a text literal, looks like an event and is taken for one.
+A line of SQL that looks like an event, inside a text literal, is taken for one.
 """
 
 RECORD_START = re.compile(_START)

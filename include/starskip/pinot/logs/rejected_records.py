@@ -83,7 +83,7 @@ class RejectedRecords:
     def warnings(self) -> list[str]:
         """Return a sentence a reason.
 
-        Raises SourceError if every record of the log was rejected: then it is no log that is known here.
+        Raises SourceError if every record of the log was rejected: then its format is not known.
         """
         rejected = self.summary.rejected
         sentences = [

@@ -1,20 +1,21 @@
 """Estimate how many queries each logged query stands for, where the broker dropped lines of its query log.
 
 Source: `BaseBrokerRequestHandler` since commit d684d5eb26e (March 2019), `QueryLogger` from 0.12 on. A broker
-writes at most ``pinot.broker.query.log.maxRatePerSecond`` query lines a second (10,000 unless set). What is
-beyond the rate is dropped, except partial results (exceptions, group limit reached) and queries of more than
-1,000 ms, which are always logged: a busy broker's log overstates them. Behind a line that it writes, and at
-most once a second, the broker adds ``n logs were dropped``: the number since it last looked.
+writes at most ``pinot.broker.query.log.maxRatePerSecond`` query lines a second (10,000 unless set). Further
+lines are dropped, except partial results (exceptions, group limit reached) and queries of more than 1,000 ms,
+which are always logged: a busy broker's log overstates them. After a line that it writes, and at most once a
+second, the broker adds ``n logs were dropped``: the number since the last such line.
 
 So n belongs to the second before that line, or, where lines are further apart, to the time since the line
-before it. The sampled queries of that window share n; those always logged keep weight 1. What n counts:
+before it. The sampled queries of that window share n; queries that are always logged keep weight 1. The
+meaning of n:
 
 - up to 1.4, queries that left no line. From March 2025 on the line before a query (``SQL query for request``)
   takes part in the rate as well: where such lines are logged, n counts both kinds, and the queries among them
   are (n + lines before queries - query lines) / 2.
-- from 1.5 (f01e2c80e92, January 2026), queries refused when they arrived, also those that were logged in the
-  end because they were slow or failed. The share d of refused ones solves
-  d = n / (sampled / (1 - d) + always logged).
+- from 1.5 (f01e2c80e92, January 2026), queries refused when they arrived, also queries that were logged in
+  the end because they were slow or failed. The share d of refused queries solves d = n / (sampled / (1 - d) +
+  always logged).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import pyarrow.compute as pc
 ALWAYS_LOGGED_ABOVE_MS = 1_000
 _LOOK_MS = 1_000
 _MAX_HELD_BYTES = 128 << 20
-"""A second of log is held back at most so long, whatever its times say."""
+"""A second of log is held back only up to this size, whatever its times say."""
 _MAX_DROPPED = 10**9
 """No broker drops more between two looks: a greater number is not believed."""
 _COUNTS_ON_ARRIVAL = ("1.5.0", "2026-05", "later")
@@ -40,7 +41,7 @@ _NO_TIME = np.iinfo(np.int64).min
 
 _DROPPED = re.compile(r"(\d{1,18}) logs were dropped")
 _SERVER = re.compile(r"QueryScheduler|ServerQueryLogger")
-"""Servers drop lines of their own, and say it in the same words."""
+"""Servers drop lines of their own, with the same message."""
 
 _NO_QUERY, _SAMPLED, _ALWAYS, _BEFORE = range(4)
 
@@ -74,7 +75,7 @@ def dropped_lines(text: str | None) -> int:
 
 
 def sampled_weight(sampled: int, always: int, before: int, dropped: int, *, on_arrival: bool) -> float:
-    """Return how many queries each of ``sampled`` logged ones stands for (module docstring)."""
+    """Return how many queries each of the ``sampled`` logged queries stands for (module docstring)."""
     if on_arrival:
         both = sampled + always + dropped
         refused = 2 * dropped / (both + sqrt(max(both * both - 4.0 * always * dropped, 0.0)))
@@ -158,7 +159,7 @@ def _weigh(held: list[_Held], window: _Window) -> None:
         window.start = end + 1
         sampled = members[roles[members] == _SAMPLED]
         if not len(sampled):
-            continue  # only slow ones came through: the next window carries both
+            continue  # only slow queries were logged: the next window carries both counts
         _, _, always, before = window.waiting.tolist()
         weights[sampled] = sampled_weight(
             len(sampled),
@@ -186,7 +187,7 @@ def _is_inside(
     lines = np.flatnonzero(roles != _NO_QUERY)
     if len(lines) > 1 and not untimed[lines[-2]]:
         after = min(after, int(times[lines[-2]]))
-    # Clocks are set back: what seems to come later than this line was written long before it.
+    # A clock may be set back: a row whose time is later than this line's was written long before it.
     return untimed | ((times > after) & (times <= said_at + _LOOK_MS))
 
 
@@ -213,9 +214,9 @@ def _weighted(held: _Held) -> pa.RecordBatch:
 class SamplingSummary:
     """Counts of a log whose broker dropped lines.
 
-    ``dropped_lines``: as the broker counts them; ``sampled_queries``: those that stand for others;
-    ``unlogged_queries``: how many others, an estimate that differs from the dropped lines where these are not
-    all of queries (module docstring).
+    ``dropped_lines``: as the broker counts them; ``sampled_queries``: logged queries that stand for others;
+    ``unlogged_queries``: the estimated number of others, which differs from the dropped lines where not all
+    of these are of queries (module docstring).
     """
 
     dropped_lines: int = 0

@@ -34,7 +34,7 @@ def decompress_chunk(compression: int, chunk: bytes, max_bytes: int, exact_bytes
         raise UnreadableColumn(f"its window needs more than {max_bytes} bytes")
     if compression == PASS_THROUGH:
         return chunk
-    # Where it claims more than it holds, the codec would hand out memory that nobody wrote.
+    # If a chunk claims more than it holds, the codec would return uninitialised memory.
     if compression in (LZ4, LZ4_LENGTH_PREFIXED) and content_bytes and _lz4_fits(chunk, content_bytes - 1):
         raise UnreadableColumn(_DAMAGED)
     return _decompress(compression, chunk, content_bytes)
@@ -69,7 +69,7 @@ def _varint(chunk: bytes) -> int:
 
 
 def _lz4_content_bytes(chunk: bytes, max_bytes: int) -> int:
-    """Return the size an LZ4 block unpacks to, which it does not say: the least that suffices."""
+    """Return the size that an LZ4 block unpacks to, which it does not name: the least that suffices."""
     low, high = 0, 4 * len(chunk)
     while not _lz4_fits(chunk, min(high, max_bytes)):
         if high >= min(max_bytes, _LZ4_LARGEST_RATIO * len(chunk)):

@@ -30,7 +30,7 @@ FILE_NAME = "metadata.json"
 
 @dataclass(frozen=True, slots=True)
 class PackedTable:
-    """Counts of what was packed of one table."""
+    """Counts of the packed metadata of one table."""
 
     segments: int
     columns: int
@@ -39,7 +39,7 @@ class PackedTable:
 
 @dataclass(frozen=True, slots=True)
 class CollectedMetadata:
-    """The file, what it holds by table, DAMAGED_SEGMENTS rows, and tables that have no segments."""
+    """The file, its counts by table, DAMAGED_SEGMENTS rows, and tables that have no segments."""
 
     path: Path
     tables: dict[str, PackedTable]
@@ -53,13 +53,14 @@ def collect_packed_metadata(
     """Read the segments of ``tables`` (of all, if none is named) and write the file whole or not at all.
 
     ``out``: a file, or a folder that gets a ``metadata.json``. A damaged segment is set aside; raises
-    SourceError for a table that was named and has no readable segment, or if there is none at all.
+    SourceError for a named table without a readable segment, or if no table has one.
     """
     path = out / FILE_NAME if out.is_dir() else out
     if not path.parent.is_dir():
         raise StorageError(f"{path}: its folder does not exist", location=str(path))
     if path.exists() and not path.is_file():
-        # Put in place of a device, as of /dev/null, the new file would take it from the whole machine.
+        # Renaming the new file onto a device, such as /dev/null, would remove the device for the whole
+        # machine.
         raise StorageError(f"{path}: is no file that could be replaced: give another one", location=str(path))
     files, warnings = segment_listing(segments_root, tables or None)
     facts, damaged = [TABLE_FACTS.empty_table().select(PACKED_COLUMNS)], [DAMAGED_SEGMENTS.empty_table()]
@@ -96,7 +97,7 @@ def _counted(facts: pa.Table) -> dict[str, PackedTable]:
 def _write(path: Path, pieces: Iterable[str]) -> None:
     """Write beside the file and put it in place, so that a reader never sees half of it.
 
-    What a symbolic link points to is replaced, not the link.
+    The target of a symbolic link is replaced, not the link.
     """
     place = Path(os.path.realpath(path))
     staged = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")

@@ -18,7 +18,7 @@ from starskip.tables.segment_facts import SegmentFacts
 def collect_facts(files: Iterable[SegmentFile]) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield, for each file, its TABLE_FACTS rows and its DAMAGED_SEGMENTS rows; one of the two is empty.
 
-    The map of the stage: a damaged segment is named and the rest goes on.
+    The map of the stage: a damaged segment is reported, and the others are read.
     """
     for file in files:
         try:

@@ -73,7 +73,7 @@ def decode_multi_value(
 ) -> Decoder[tuple[Codes, Codes]]:
     """Codes and row offsets of a multi-value column: chunk offsets, row-start bitmap, fixed-bit codes.
 
-    The chunk offsets only speed up single look-ups; their length is what the other two leave.
+    The chunk offsets only speed up single look-ups; their length is the rest beside the other two.
     """
     bits = bits_per_code(cardinality)
     bitmap_bytes = -(-entries // 8)

@@ -41,7 +41,7 @@ def loose_indexes(
 ) -> tuple[dict[str, dict[str, int]], dict[tuple[str, str], IndexPlace]]:
     """Return the sizes by column and index id, and the places, of the files in ``folder``.
 
-    ``sizes`` are all members of the tar; what belongs to no column is passed over.
+    ``sizes`` are all members of the tar; a member that belongs to no column is ignored.
     """
     index_bytes: dict[str, dict[str, int]] = {}
     places: dict[tuple[str, str], IndexPlace] = {}

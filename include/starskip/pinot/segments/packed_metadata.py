@@ -1,9 +1,9 @@
 """Write facts of segments as the JSON of Pinot's metadata collector: sums by column, figures by segment.
 
-The format is that of Pinot's CollectMetadataForIndexTuning (tools.tuner, commit 4fea0d4b0af):
-``{"col_meta": {table: {column: sums}}, "segment_meta": {table: {column: {segment file: figures}}}}``,
-sums as numbers, figures as texts. The original packs DIMENSION and TIME columns alone and takes the
-inverted index of ``user_id`` for one of ``id``; here every column is packed, with its own index.
+The format of Pinot's CollectMetadataForIndexTuning (tools.tuner, commit 4fea0d4b0af): ``{"col_meta": {table:
+{column: sums}}, "segment_meta": {table: {column: {segment file: figures}}}}``, sums as numbers, figures as
+texts. The original packs DIMENSION and TIME columns alone and mistakes the inverted index of ``user_id`` for
+an index of ``id``; here every column is packed, with its own index.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _inverted_bytes(ordered: pa.Table) -> np.ndarray:
 
 
 def _column_starts(ordered: pa.Table) -> np.ndarray:
-    """Return where each column's rows start in the sorted facts, and behind the last one their number."""
+    """Return where each column's rows start in the sorted facts, with the number of rows as the last item."""
     changed = np.zeros(len(ordered), dtype=bool)
     for name in ("table", "column"):
         codes = pc.rank(ordered[name], tiebreaker="dense").to_numpy()

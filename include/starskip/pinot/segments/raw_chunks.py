@@ -154,7 +154,7 @@ class _Pieces:
         self._lengths = [np.empty(0, dtype=np.int64)]
 
     def add(self, part: bytes, offsets: npt.NDArray[np.int64], first_row: int, rows: range) -> None:
-        """Keep what of a chunk that starts at ``first_row`` lies in the window."""
+        """Keep the rows in the window of a chunk that starts at ``first_row``."""
         lengths = np.diff(offsets)
         require(bool(offsets[0] >= 0 and offsets[-1] <= len(part) and (lengths >= 0).all()), _DAMAGED)
         low = max(rows.start - first_row, 0)

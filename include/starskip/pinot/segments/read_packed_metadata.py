@@ -1,8 +1,8 @@
 """Read the JSON file of Pinot's metadata collector, or of ours, into COLUMN_SUMS.
 
-The format is that of Pinot's JsonFileMetaManagerImpl: advice needs the sums in ``col_meta``. Figures that a
-file leaves out count as in the original: no cardinality means no selectivity, no sort order none, entries
-fewer than docs mean one a doc. ``segment_meta`` is asked for the bytes of inverted indexes alone.
+The format of Pinot's JsonFileMetaManagerImpl: advice needs the sums in ``col_meta``. Missing figures count as
+in the original: no cardinality means no selectivity, no sort order means not sorted, fewer entries than docs
+mean one entry a doc. From ``segment_meta`` only the bytes of inverted indexes are read.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LARGEST_PRODUCT = _LARGEST_NUMBER**2
 def read_packed_metadata(path: str | Path) -> pa.Table:
     """Return COLUMN_SUMS of every table and column in the file.
 
-    Data types, dictionaries and other indexes are not in such a file: every column counts as one with
-    a dictionary. Raises SourceError naming the file, and table, column and key where one is wrong.
+    Data types, dictionaries and other indexes are not in such a file: every column counts as having a
+    dictionary. Raises SourceError naming the file, and the table, column and key that are wrong.
     """
     reader = _Reader(str(path))
     document = reader.document()
@@ -112,7 +112,7 @@ class _Reader:
         return value
 
     def named(self, items: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Yield the items of tables or columns; half a character, which JSON can hold, names none."""
+        """Yield the items of tables or columns; a lone surrogate, which JSON can hold, is no name."""
         for name, value in items.items():
             if path_text(name) != name:
                 raise self.error(f"{printable(name, 80)} is no name of a table or column")

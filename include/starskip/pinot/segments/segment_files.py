@@ -17,7 +17,7 @@ SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 DELETED_SEGMENTS = "Deleted_Segments"
 _GZIP_MAGIC = b"\x1f\x8b"
 _NEVER_SEGMENTS = (".crc", ".csv", ".json", ".log", ".md5", ".parquet", ".sha256", ".tmp", ".txt", ".yaml")
-"""Endings of what lies beside segments: these are not opened to find out."""
+"""Endings of other files beside segments: they are not opened to find out."""
 _TAR_HEAD_BYTES = 4_096
 _TAR_BLOCK_BYTES = 512
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
@@ -57,7 +57,7 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 def segment_tables(root: str | Path) -> tuple[str, ...]:
     """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder.
 
-    A folder whose name is no UTF-8 is none of Pinot's.
+    A folder whose name is no UTF-8 is not Pinot's.
     """
     try:
         listing = list_folder(str(root))
@@ -122,7 +122,7 @@ def _is_gzipped_tar(path: str) -> bool:
 def _head(path: str, length: int) -> bytes:
     try:
         return file_head(path, length)[0]
-    except FileNotFoundError:  # removed since it was listed
+    except FileNotFoundError:  # removed since the listing
         return b""
 
 
@@ -131,8 +131,8 @@ def segment_listing(
 ) -> tuple[list[SegmentFile], list[str]]:
     """Return the files of ``tables``, of all for None, and warnings of missing segments.
 
-    Of all tables, one without segments is only warned of. Raises SourceError for a table that was asked for
-    and has none, and if no table has any.
+    With None, a table without segments gives a warning. Raises SourceError for a requested table without
+    segments, and if no table has any.
     """
     if tables is not None:
         return list(list_segments(segments_root, tables)), []

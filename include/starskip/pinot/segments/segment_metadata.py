@@ -26,7 +26,7 @@ _LONGEST_NUMBER = 18
 
 @dataclass(frozen=True, slots=True)
 class SegmentMetadata:
-    """A segment's own words; ``columns`` carry no index sizes yet.
+    """A segment's metadata; ``columns`` have no index sizes yet.
 
     ``raw_columns`` keep values instead of codes in their forward index, even where they own a
     dictionary. ``padding`` is the byte that fills up fixed-width strings.

@@ -38,14 +38,14 @@ class TarMember:
         return _read_exactly(self._stream, length)
 
     def skip(self, length: int) -> None:
-        """Pass over the next ``length`` bytes."""
+        """Skip the next ``length`` bytes."""
         length = min(length, self._remaining)
         self._remaining -= length
         while length:
             length -= len(_read_exactly(self._stream, min(length, _SKIP_BYTES)))
 
     def skip_rest(self) -> None:
-        """Pass over what is left, and over the padding to the next block."""
+        """Skip the rest, and the padding to the next block."""
         self.skip(self._remaining)
         _read_exactly(self._stream, -self.size % _BLOCK_BYTES)
 

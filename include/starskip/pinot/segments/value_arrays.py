@@ -67,7 +67,7 @@ def variable_array(data_type: str, offsets: npt.NDArray[np.int64], content: byte
     try:
         strings: pa.Array[Any] = binary.cast(pa.string())
     except pa.ArrowInvalid:
-        # As Java does, which reads bytes that are no UTF-8 as replacement characters.
+        # Java reads bytes that are no UTF-8 as replacement characters, too.
         values: list[Any] = binary.to_pylist()
         strings = pa.array([value.decode("utf-8", "replace") for value in values], pa.string())
     return strings

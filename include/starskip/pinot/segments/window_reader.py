@@ -46,7 +46,7 @@ _DECODING_ERRORS = (
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One index to decode: what of the column it is, where it lies, and who decodes it."""
+    """One index of a column to decode: its kind, its place in the tar, and its decoder."""
 
     column: str
     index_id: str
@@ -90,7 +90,7 @@ class _Window:
         self.unreadable: dict[str, str] = {}
         self._layout = layout
         self._facts = {column.name: column for column in layout.metadata.columns}
-        # An empty window may stand behind the last chunk; anywhere else decodes the same.
+        # An empty window may lie behind the last chunk; at any other place it decodes the same.
         self._rows = rows or range(0)
         self._max_bytes = max_column_bytes
         self._bytes_left: dict[str, int] = {}

@@ -1,6 +1,6 @@
-"""Boxes that hold all points, or all boxes, of a file: as many as there are, then few that hold them.
+"""Boxes that hold all points, or all boxes, of a file: every one, or few that cover them all.
 
-They are made by repeated cuts: each time, the one cut across a box that frees the largest area.
+Few boxes are made by repeated cuts: each time, the cut across a box that frees the largest area.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 HELD, _KEPT = 50_000, 256
-"""Boxes up to which each one is known, and those that are left of more of them."""
+"""The number of boxes up to which each is kept, and the number to which more are reduced."""
 Points = npt.NDArray[np.float64]
 
 
@@ -31,7 +31,7 @@ class CoverBoxes:
             self.bounds = self.cover(_KEPT)
 
     def cover(self, count: int) -> Points:
-        """Return at most ``count`` boxes that hold all of them, which are cut by their middles."""
+        """Return at most ``count`` boxes that cover all boxes, which are grouped by their centres."""
         middles = self.bounds[:, :2] / 2 + self.bounds[:, 2:] / 2
         groups = _clustered(np.concatenate([middles, self.bounds], axis=1), count)
         boxes = [np.concatenate([each[:, 2:4].min(axis=0), each[:, 4:6].max(axis=0)]) for each in groups]

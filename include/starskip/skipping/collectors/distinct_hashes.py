@@ -1,4 +1,4 @@
-"""A set of 64-bit hashes of any size in bounded memory: what is too many lies in a file without a name."""
+"""A set of 64-bit hashes of any size in bounded memory: a large set lies in a nameless file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.skipping.collectors.secret_file import SecretFile
 
 Hashes = npt.NDArray[np.uint64]
 HELD = 1 << 20
-"""Hashes in memory, of 8 bytes; adding and sorting them takes some times as much."""
+"""Hashes in memory, of 8 bytes; adding and sorting them takes several times as much."""
 _BUCKETS = 1 << 10
 _STARTS = (np.arange(_BUCKETS + 1, dtype=np.float64) * (2.0**64 / _BUCKETS))[:-1].astype(np.uint64)
 
@@ -34,7 +34,7 @@ class _Run:
 
 
 class DistinctHashes:
-    """Hashes without their repetitions.
+    """Distinct hashes.
 
     Up to HELD are in memory; more are written to a temporary file as sorted runs, which are merged bucket
     by bucket. The file, of at most some times the bytes of the set, goes with the object.
@@ -77,7 +77,7 @@ class DistinctHashes:
             yield _merged([run.bucket(file, number) for run in self._runs])
 
     def count(self) -> int:
-        """Return the number of hashes; of those in a file, it reads all."""
+        """Return the number of hashes; hashes in a file are all read."""
         return sum(map(len, self.chunks()))
 
     def _settle(self) -> None:
@@ -91,7 +91,7 @@ class DistinctHashes:
         self._runs.append(_run(self._file, self._written, [self._kept]))
         self._written += len(self._kept)
         self._kept = np.zeros(0, np.uint64)
-        # Of values that repeat the runs would grow without bound, while the set does not.
+        # With repeated values the runs would grow without bound, although the set does not.
         if self._written > 2 * self._merged + 8 * HELD:
             self._merge_runs()
 

@@ -1,4 +1,4 @@
-"""The distinct values of a file up to a number and a size; of more than that nothing is kept."""
+"""The distinct values of a file up to a number and a size; beyond either no value is kept."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from starskip.skipping.file_collector import FileCollector
 
 MOST_VALUES = 1_000_000
 MOST_BYTES = 1 << 26
-"""Values of a file, or their bytes, up to which there is a list; a longer one costs more than it saves."""
+"""Values of a file, or their bytes, up to which a list is kept; a longer list costs more than it saves."""
 _SETTLED_AT = 1 << 16
 
 
 class DistinctValues:
-    """Values without null and without their repetitions; none any more once they are too many."""
+    """Distinct values without null; none once they are too many."""
 
     def __init__(self, kind: pa.DataType, most_values: int = MOST_VALUES) -> None:
-        """Start empty; ``kind``: the values' type, of texts and binary values with 64-bit offsets or not."""
+        """Start empty; ``kind``: the values' type, with 32-bit or 64-bit offsets."""
         self._kind = kind
         self._most_values = most_values
         self._kept = pa.array([], kind)
@@ -72,7 +72,7 @@ class DistinctValues:
 
 
 def _plain(values: pa.Array) -> pa.Array:
-    # -0.0 equals 0.0 in Spark, and every NaN another one; Arrow's sets tell them apart.
+    # -0.0 equals 0.0 in Spark, and every NaN every other NaN; Arrow's sets distinguish them.
     if not pa.types.is_floating(values.type):
         return values
     nan, zero = (pa.scalar(each, values.type) for each in (float("nan"), 0.0))

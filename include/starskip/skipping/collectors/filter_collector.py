@@ -15,12 +15,12 @@ _PART = 1 << 17
 
 
 def hash_of(column: str) -> str:
-    """Return the SQL of a value's hash, null for null, which Spark hashes, too."""
+    """Return the SQL of a value's hash, null for null: Spark would hash null, too."""
     return f"if({column} IS NULL, NULL, xxhash64({column}))"
 
 
 class FilterCollector(FileCollector):
-    """Collects ``hashes`` (int64) of rows as ``filter``, which has the size that their number needs."""
+    """Collects ``hashes`` (int64) of rows as ``filter``, sized by their number."""
 
     def __init__(self, false_positive_ratio: float) -> None:
         """Start empty; see DistinctHashes."""

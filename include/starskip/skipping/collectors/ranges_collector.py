@@ -1,4 +1,4 @@
-"""Collect the sorted values of a file, or ranges of them where they are many, which have its widest gaps."""
+"""Collect the sorted values of a file; if they are many, ranges between the widest gaps."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from starskip.predicates.ordered_values import is_text, mask_of, order_keys, pos
 from starskip.skipping.file_collector import FileCollector
 
 MOST_RANGES = 100_000
-"""Up to so many distinct values all gaps are known; of more the narrow ones are closed as values come."""
+"""Up to this many distinct values all gaps are kept; beyond, narrow gaps are closed as values come."""
 MOST_BYTES = 1 << 26
 _SETTLED_AT = 1 << 16
 _PLACES = 7
-"""Bytes of a text that a float tells apart."""
+"""Bytes of a text that a float can distinguish."""
 
 
 class RangesCollector(FileCollector):
-    """Collects ``values``, sorted, and ``joined``: whether there may be others between one and the last."""
+    """Collects ``values``, sorted, and ``joined``: whether other values may lie between one and the last."""
 
     def __init__(self, kind: pa.DataType) -> None:
         """Start empty; ``kind``: the type of the values."""
@@ -70,7 +70,7 @@ class RangesCollector(FileCollector):
             self._put(every, (self._values, self._joined))
 
     def _put(self, every: pa.Array, *known: tuple[pa.Array, npt.NDArray[np.bool_]]) -> None:
-        """Keep all values, without those within a known range, and close gaps if they are too many."""
+        """Keep all values that are not within a known range, and close gaps if they are too many."""
         ordered, _ = ranked(every)
         keys = order_keys(ordered)
         joined = np.zeros(len(ordered), np.bool_)
@@ -87,7 +87,7 @@ class RangesCollector(FileCollector):
             is_narrow = np.ones(len(ordered), np.bool_)
             is_narrow[np.argpartition(widths, -most)[-most:]] = False
             joined |= is_narrow
-        # Of a range its ends say all.
+        # A range is kept by its ends.
         inner = joined & np.append(joined[1:], False)
         self._values = ordered.filter(pa.array(~inner))
         self._joined = joined[~inner]
@@ -110,7 +110,7 @@ def gap_widths(values: pa.Array) -> npt.NDArray[np.float64]:
 
 
 def _places(values: pa.Array) -> npt.NDArray[np.float64]:
-    """Return sorted texts as numbers: the bytes behind the beginning that all of them have."""
+    """Return sorted texts as numbers, from the bytes after their common prefix."""
     texts = values.cast(pa.large_binary()).to_pylist()
     pairs = zip(texts[0], texts[-1], strict=False) if texts else ()
     same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -1,8 +1,8 @@
 """A temporary file without a name, whose bytes only this process can read.
 
-It may hold hashes of values that an encrypted index is of: they are written by AES in counter mode, under a
-random key that is in memory alone. Each place is written once, since the same key at the same place would
-show what two contents differ in.
+It may hold hashes of the values of an encrypted index. They are written by AES in counter mode, under a
+random key that is in memory only. Each place is written once, since two contents under the same key at the
+same place would show their difference.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _KEY_BYTES = 32
 
 
 class SecretFile:
-    """A file in ``TMPDIR``, which goes with the process at the latest."""
+    """A file in ``TMPDIR``, which disappears with the process at the latest."""
 
     def __init__(self) -> None:
         """Make an empty file and its key."""

@@ -1,8 +1,8 @@
 """Collect the bounds of the distances between a file's values and one of them, the origin.
 
-The first values are held, and the origin is one of these. Of further ones, and of what other tasks have read,
-the bounds are kept alone. Where two tasks have chosen other origins, the triangle inequality tells bounds of
-the distances to one from those to the other.
+The first values are held, and the origin is one of them. For further values, and for values that other tasks
+have read, only the bounds are kept. Where two tasks have chosen different origins, the triangle inequality
+gives bounds of the distances to one origin from the bounds for the other.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DistancesCollector(FileCollector):
             try:
                 values.validate(full=True)
             except pa.ArrowInvalid:
-                # Spark compares such texts in a way of its own.
+                # Spark compares such texts in its own way.
                 self._give_up()
                 return
         self._take(values.cast(self._kind))
@@ -108,7 +108,7 @@ class DistancesCollector(FileCollector):
             self._widen(*self._bounds_of(values))
 
     def _settle(self) -> None:
-        """Choose the origin among the values that are held."""
+        """Choose the origin among the held values."""
         if self._origin is None and not self._is_unknown and len(self._held):
             held, self._held = self._held, self._held.slice(0, 0)
             if self._metric == TEXT_METRIC:

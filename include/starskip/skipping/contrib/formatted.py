@@ -45,8 +45,8 @@ class Format:
 class SqlFormat:
     """A function of Spark's own: ``name`` of its call, and the arguments beside the column.
 
-    ``sql`` gives its values, of a column as SQL, without an error in any row; ``unsure`` is true in rows of
-    which the function may raise one.
+    ``sql`` computes its values from a column's SQL, without an error in any row; ``unsure`` is true in rows
+    where the function may raise an error.
     """
 
     name: str
@@ -58,7 +58,7 @@ class SqlFormat:
 
 FORMATS = {"user_agent": Format(AGENT_NAME_FUNCTION, get_agent_name, agent_names_version)}
 SQL_FORMATS = {
-    # Null is the path of what has a protocol alone, or what is no URL.
+    # The path is null for a protocol alone, and for a text that is no URL.
     "url_host": SqlFormat(
         "Invoke",
         (Call("ParseUrlEvaluator"),),
@@ -154,7 +154,7 @@ class Formatted(ColumnIndex):
 
 
 class _CalledCollector(ValuesCollector):
-    """Calls the function for each distinct text of some rows, and keeps what it returns."""
+    """Calls the function for each distinct text of some rows, and keeps its results."""
 
     def __init__(self, of: Format) -> None:
         super().__init__("values", DistinctValues(pa.string()), pa.string())
@@ -168,7 +168,7 @@ class _CalledCollector(ValuesCollector):
 
 
 class _SureCollector(ValuesCollector):
-    """Has no list of a file with a row in which the function may raise an error: it is to be raised."""
+    """Keeps no list for a file with a row in which the function may raise an error, so that it is raised."""
 
     def __init__(self) -> None:
         super().__init__("values", DistinctValues(pa.string()), pa.string())

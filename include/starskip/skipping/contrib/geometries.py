@@ -1,7 +1,7 @@
-"""Planar geometries as texts (WKT) and bytes (WKB): their bounds, and the functions that ask of two of them.
+"""Planar geometries as texts (WKT) and bytes (WKB): their bounds, and functions of two of them.
 
 ``ST_GeomFromText``, ``ST_WKTToSQL``, ``ST_GeomFromWKB`` and ``ST_Point`` return WKB; the others take WKT or
-WKB. All return null for null, and for what is no geometry. The library shapely is the extra
+WKB. All return null for null, and for a value that is no geometry. The library shapely is the extra
 ``starskip[geospatial]``.
 """
 
@@ -32,7 +32,7 @@ Bounds = tuple[float, float, float, float]
 
 
 def geometry_of(value: Geometry) -> Any:
-    """Return the geometry of a WKT or WKB, None for null and for what is none."""
+    """Return the geometry of a WKT or WKB, None for null and for an invalid value."""
     return _geometry(bytes(value) if isinstance(value, bytearray) else value)
 
 

@@ -1,7 +1,7 @@
 """Index type ``geometrybox:c[:boxes]``: boxes that hold all geometries of a column of WKT or WKB.
 
 See "Extensible Data Skipping", table I and section V-C: a GeoBox of geometries. It serves ST_Contains,
-ST_Within, ST_Intersects and ``ST_Distance < d`` of the column and a geometry that a query names.
+ST_Within, ST_Intersects and ``ST_Distance < d`` between the column and a literal geometry.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class GeometryBox(ColumnIndex):
         """Label the functions of the column, or of a constructor's call with it, and a literal geometry."""
         if not _has_function(node):
             return None
-        # Imported where geometries are asked of: the library is an extra.
+        # Imported here, since the library is an extra.
         from starskip.skipping.contrib.geometry_predicates import (  # noqa: PLC0415
             CONSTRUCTORS,
             searched_bounds,

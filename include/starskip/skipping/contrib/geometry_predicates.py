@@ -1,4 +1,4 @@
-"""Read predicates of two planar geometries, one of which a query names."""
+"""Read predicates of two planar geometries, one of them a literal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def literal_geometry(node: Expression) -> Any:
 
 
 def searched_bounds(node: Expression) -> tuple[Bounds, Call] | None:
-    """Return the bounds that a geometry's have a point in common with where ``node`` holds, with the call."""
+    """Return the bounds that a geometry must touch where ``node`` holds, with the call."""
     if isinstance(node, Call) and node.name in RELATIONS:
         geometry = next((g for each in node.arguments if (g := literal_geometry(each)) is not None), None)
         return None if geometry is None else (geometry.bounds, node)

@@ -1,4 +1,4 @@
-"""Functions of planar geometries, and what their calls imply of the coordinates of points.
+"""Functions of planar geometries, and their implications for the coordinates of points.
 
 See "Extensible Data Skipping", V-C. ``register_functions`` registers them in a Spark session: ST_Contains,
 ST_Within, ST_Intersects and ST_Distance of two geometries, ST_Contains and ST_Distance of a WKT and a point
@@ -48,7 +48,7 @@ def st_contains(geometry: Geometry, other: Any, lng: Any = None) -> bool | None:
 
 
 def st_distance(geometry: Geometry, other: Any, lng: Any = None) -> float | None:
-    """Return the planar distance of two geometries, or of one and a point; None as in st_contains."""
+    """Return the planar distance of two geometries, or of a geometry and a point; None as in st_contains."""
     if isinstance(other, str | bytes | bytearray):
         return distance(geometry, other)
     found = geometry_of(geometry)
@@ -99,7 +99,7 @@ def _literal(bound: float, outward: float, data_type: str) -> Literal:
 
 
 def _point_of(call: Call) -> tuple[Expression, Expression] | None:
-    """Return latitude and longitude of the point that a call asks of."""
+    """Return latitude and longitude of the point in a call."""
     if len(call.arguments) == 3 and isinstance(call.left, Literal):
         return call.arguments[1], call.arguments[2]
     for each in call.arguments if len(call.arguments) == 2 else ():

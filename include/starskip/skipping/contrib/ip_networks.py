@@ -1,7 +1,7 @@
 """Index type ``ipnetworks:c[:gaps]`` and the function ``ip_in_network``: addresses within a network (CIDR).
 
-The addresses of a file are kept as ranges between its widest gaps, as a GapList of their 16 bytes: IPv4's are
-those of IPv6 that stand for them. ``register_functions`` registers the function in a Spark session.
+The addresses of a file are kept as ranges between its widest gaps, as a GapList of their 16 bytes; an IPv4
+address is mapped to IPv6. ``register_functions`` registers the function in a Spark session.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAPPED = bytes(10) + b"\xff\xff"
 
 
 def ip_in_network(address: str | None, network: str | None) -> bool | None:
-    """Return whether an address lies in a network such as ``10.0.0.0/8``; None for what is none."""
+    """Return whether an address lies in a network such as ``10.0.0.0/8``; None for invalid arguments."""
     if address is None or network is None:
         return None
     packed, bounds = packed_address(address), network_bounds(network)
@@ -38,7 +38,7 @@ def register_functions(spark: Any) -> None:
 
 
 def packed_address(text: str) -> bytes | None:
-    """Return an address as 16 bytes, None for what is none."""
+    """Return an address as 16 bytes, None for an invalid text."""
     try:
         found = ip_address(text.strip())
     except ValueError:
@@ -48,7 +48,7 @@ def packed_address(text: str) -> bytes | None:
 
 @lru_cache(maxsize=256)
 def network_bounds(text: str) -> tuple[bytes, bytes] | None:
-    """Return the first and the last address of a network, None for what is none."""
+    """Return the first and the last address of a network, None for an invalid text."""
     try:
         found = ip_network(text.strip(), strict=False)
     except (AddressValueError, ValueError):
@@ -58,7 +58,7 @@ def network_bounds(text: str) -> tuple[bytes, bytes] | None:
 
 
 class IpNetworks(GapList):
-    """Metadata as that of GapList, of addresses as binary values; what is no address is in no network."""
+    """Metadata as in GapList, over addresses as binary values; an invalid address is in no network."""
 
     kind = "ipnetworks"
     families = frozenset({"string"})

@@ -35,7 +35,7 @@ from starskip.skipping.skipping_index import SkippingIndex
 from starskip.skipping.value_ranges import is_possible_known, possible_between
 
 _MOST_CELLS = 200_000_000
-"""Cells of the edit distance's tables of all texts; above this limit no distance is computed."""
+"""Cells of all texts' edit distance tables; above this limit no distance is computed."""
 _FUNCTIONS = {TEXT_METRIC: ("Levenshtein", "udf:levenshtein_distance")} | {
     name: (f"udf:{name}_distance",) for name in VECTOR_METRICS
 }

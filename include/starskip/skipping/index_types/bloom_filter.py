@@ -56,7 +56,7 @@ class BloomFilter(ColumnIndex):
 def bloom_clause(index: str, found: Comparison, false_positive_ratio: float) -> BloomClause | None:
     """Return the clause of an equality or IN, None for other comparisons and for literals of another type.
 
-    A literal of another type may be equal to a value, and have another hash.
+    A literal of another type may equal a value but have another hash.
     """
     if found.operator is not ComparisonOperator.IN or found.negated:
         return None

@@ -37,7 +37,7 @@ class ColumnIndex(SkippingIndex):
         return isinstance(column, Column) and column_name(column.path) == self.columns[0]
 
     def comparison(self, node: Expression) -> Comparison | None:
-        """Return the comparison of the indexed column that ``node`` is, None if it is none."""
+        """Return ``node`` as a comparison of the indexed column, None if it is none."""
         # Each index labels each node: nodes without the column are sorted out first.
         if not any(map(self.is_of, compared(node))):
             return None

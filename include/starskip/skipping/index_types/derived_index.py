@@ -1,4 +1,4 @@
-"""Base class of indexes of what a function gives of a column: a list of its values, or a Bloom filter."""
+"""Base class of indexes of a function's values on a column: a list of the values, or a Bloom filter."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from starskip.skipping.index_types.hybrid import Hybrid
 
 
 class DerivedIndex(Hybrid):
-    """A Hybrid of the values of calls that ``is_source`` knows; ``row_values`` are the same of each row."""
+    """A Hybrid of the values of calls that ``is_source`` accepts; ``row_values`` computes them by row."""
 
     def is_source(self, call: Call) -> bool:
-        """Return whether a call's values are those that are collected."""
+        """Return whether the index collects the values of this call."""
         raise NotImplementedError
 
     def source_type(self, call: Call) -> str:

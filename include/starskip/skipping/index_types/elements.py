@@ -1,4 +1,4 @@
-"""Index types ``elements:c``, of the elements of arrays, and ``mapvalue:c:key``, of a map's value at a key.
+"""Index types ``elements:c``, for the elements of arrays, and ``mapvalue:c:key``, for a map's value at a key.
 
 Both are hybrids: the values of a file up to 10,000 of them, else a Bloom filter.
 """
@@ -25,7 +25,7 @@ _MAP = re.compile(r"map<(\w+),(.+)>", re.DOTALL)
 
 
 class Elements(Hybrid):
-    """Metadata as that of Hybrid, of the elements of all arrays of a file without null."""
+    """Metadata as in Hybrid, over the elements of all arrays of a file except null."""
 
     kind = "elements"
 
@@ -66,14 +66,14 @@ class _ElementsCollector(HybridCollector):
 
 
 class MapValue(DerivedIndex):
-    """Metadata as that of Hybrid, of ``c[key]`` without null."""
+    """Metadata as in Hybrid, over ``c[key]`` except null."""
 
     kind = "mapvalue"
 
     def __init__(self, columns: Sequence[str], arguments: Sequence[str] = ()) -> None:
         """Take the key, which may have colons, and the threshold as an optional last argument.
 
-        A key that ends with a colon and a number is to be followed by a threshold.
+        A key that ends with a colon and a number must be followed by a threshold.
         """
         has_threshold = len(arguments) > 1 and arguments[-1].isdecimal()
         super().__init__(columns, arguments[-1:] if has_threshold else ())
@@ -96,7 +96,7 @@ class MapValue(DerivedIndex):
     def row_values(self, columns: Sequence[str]) -> Mapping[str, str]:
         """See SkippingIndex.row_values."""
         (column,) = columns
-        # Of several equal keys the first counts, as it does in a query; null for a key that is not there.
+        # The first of several equal keys counts, as in a query; null if the map lacks the key.
         key = f"cast(X'{self.key.encode().hex()}' AS string)"
         value = f"get(map_values(map_filter({column}, (k, v) -> cast(k AS string) = {key})), 0)"
         return {"values": value, "hashes": f"if({value} IS NULL, NULL, xxhash64({value}))"}

@@ -58,7 +58,7 @@ class GapList(ColumnIndex):
     def finish(self, collected: pa.Table) -> Mapping[str, pa.Array]:
         """Cut each file's sorted values at the gaps of greatest worth.
 
-        ``joined`` is true for a value with no gap before it that is known of, as RangesCollector says.
+        ``joined`` is true for a value without a known gap before it (RangesCollector).
         """
         sets, joined = (collected[name].combine_chunks() for name in ("values", "joined"))
         offsets = sets.offsets.to_numpy()
@@ -73,7 +73,7 @@ class GapList(ColumnIndex):
     def gap_worths(self, sets: pa.ListArray) -> npt.NDArray[np.float64]:
         """Return for each of the flat values the worth of the gap before it: here, its width.
 
-        That of texts is told by what follows the beginning which all texts of one file have.
+        The width of a gap between texts is measured after the prefix that all texts of the file share.
         """
         if not _is_of_bytes(sets.type.value_type):
             return gap_widths(sets.values)
@@ -83,7 +83,7 @@ class GapList(ColumnIndex):
         return worths
 
     def label(self, node: Expression) -> Clause | None:
-        """Label comparisons and IN; those of one AND are judged together, since BETWEEN is two."""
+        """Label comparisons and IN; the comparisons of one AND are judged together, since BETWEEN is two."""
         conditions = tuple(
             Condition(each, "least", "greatest")
             for each in anded_comparisons(node)

@@ -28,15 +28,16 @@ MOST_BOXES = 1000
 _AXES = ("lat", "lng")
 _PARTS = ("lat_least", "lng_least", "lat_greatest", "lng_greatest")
 _FINITE, _ALL_MISSING = -1, 3
-"""The kind of a part's finite box; others are numbers of coordinates that are null, of which 3 is all."""
+"""The kind of a part's finite box; other kinds say which coordinates are null, 3 means both."""
 _FIELDS = ("lat_least", "lat_greatest", "lng_least", "lng_greatest")
 _BOXES = pa.list_(pa.struct([(name, pa.float64()) for name in _FIELDS]))
 
 
 def number_of_boxes(index: SkippingIndex, columns: str) -> int:
-    """Return the number of boxes that an index has as its only argument, BOXES without one.
+    """Return the number of boxes in an index's only argument, BOXES without an argument.
 
-    ``columns``: how they are written. Raises ConfigError for other arguments, and another number of columns.
+    ``columns``: how the columns are written. Raises ConfigError for other arguments, and another number of
+    columns.
     """
     counts = [int(each) for each in index.arguments if each.isdecimal() and 1 <= int(each) <= MOST_BOXES]
     given = index.arguments
@@ -73,7 +74,7 @@ class GeoBox(SkippingIndex):
         return _PointsCollector(self.boxes)
 
     def label(self, node: Expression) -> Clause | None:
-        """Label comparisons of the two columns, those of one AND together (figure 5)."""
+        """Label comparisons of the two columns, all comparisons of one AND together (figure 5)."""
         conditions = tuple(
             Condition(weaker, *_FIELDS[2 * axis : 2 * axis + 2])
             for each in anded_comparisons(node)
@@ -110,13 +111,13 @@ def _of_doubles(found: Comparison) -> Comparison | None:
 
 
 class _PointsCollector(FileCollector):
-    """Collects boxes of a file's points; those with a null, NaN or infinity have boxes of their own."""
+    """Collects boxes of a file's points; points with a null, NaN or infinity have boxes of their own."""
 
     def __init__(self, boxes: int) -> None:
         self._count = boxes
         self._finite = CoverBoxes()
         self._odd: dict[int, Points] = {}
-        """By which coordinates are null (1: lat, 2: lng), least lat and lng, greatest lat and lng."""
+        """Least lat and lng, greatest lat and lng, keyed by which coordinates are null (1: lat, 2: lng)."""
 
     @property
     def size_bytes(self) -> int:
@@ -166,6 +167,6 @@ class _PointsCollector(FileCollector):
             return
         if bits in self._odd:
             bounds = np.concatenate([bounds, self._odd[bits][None]])
-        # NaN is greater than all, as Spark has it.
+        # NaN is the greatest value, as in Spark.
         least, greatest = np.fmin.reduce(bounds[:, :2]), np.maximum.reduce(bounds[:, 2:])
         self._odd[bits] = np.concatenate([least, greatest])

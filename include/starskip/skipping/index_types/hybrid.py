@@ -72,7 +72,7 @@ class Hybrid(ColumnIndex):
         return found | {"values": with_valid_texts(found["values"])}
 
     def label(self, node: Expression) -> Clause | None:
-        """Label what ValueList labels; files with a filter are judged for equality and IN only."""
+        """Label as ValueList does; files with a filter are judged for equality and IN only."""
         found = self.comparison(node)
         return None if found is None else self.clause_of(found)
 
@@ -98,7 +98,7 @@ class HybridClause(Clause):
 
 
 class HybridCollector(FileCollector):
-    """Has both, since which of them is kept shows at the end."""
+    """Collects both a list and a filter, since only the end shows which one is kept."""
 
     def __init__(self, kind: pa.DataType, threshold: int) -> None:
         """Take the type of the values."""

@@ -1,7 +1,7 @@
 """Index types ``minmax:c``, the least and greatest value of a file, and ``partition:c``, its only value.
 
-See "Extensible Data Skipping", table I (zone maps), and Hyperspace (PartitionSketch). Clauses only use that
-every value lies between the bounds, so wider bounds are right, too.
+See "Extensible Data Skipping", table I (zone maps), and Hyperspace (PartitionSketch). Clauses rely only on
+every value lying between the bounds, so wider bounds are correct, too.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class MinMax(ColumnIndex):
         return found
 
     def label(self, node: Expression) -> Clause | None:
-        """Label comparisons, IN, IS NOT NULL and prefixes of texts, and NOT of them except of LIKE."""
+        """Label comparisons, IN, IS NOT NULL, prefixes of texts, and NOT of any of these but LIKE."""
         found = self.comparison(node)
         if found is None:
             return None
@@ -72,7 +72,7 @@ class Partition(MinMax):
         return {"value": value, "values": found["values"]}
 
     def label(self, node: Expression) -> Clause | None:
-        """Label what MinMax labels."""
+        """Label as MinMax does."""
         clause = super().label(node)
         if not isinstance(clause, MinMaxClause):
             return clause

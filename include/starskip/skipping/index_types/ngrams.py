@@ -25,7 +25,7 @@ from starskip.skipping.index_types.column_index import ColumnIndex
 _RUNS = 1 << 24
 _RATIO = 0.01
 MOST_RUNS = 64
-"""Runs of a searched text that are looked up; others would hardly leave out another file."""
+"""Runs of a searched text that are looked up; more would hardly skip another file."""
 MOST_TEXTS = 100
 _SUBSTRING = frozenset(
     {ComparisonOperator.STARTS_WITH, ComparisonOperator.ENDS_WITH, ComparisonOperator.CONTAINS}
@@ -61,7 +61,7 @@ class Ngrams(ColumnIndex):
 
 
 def _searched(found: Comparison) -> list[list[bytes]] | None:
-    """Return texts of which one has to be there, each as parts which all have to be, None if unknown."""
+    """Return alternative texts, each as parts that must all occur, None if unknown."""
     if found.operator is ComparisonOperator.LIKE:
         parts = like_parts(found.text, found.escape)
         return None if parts is None else [[b"", *(each.encode() for each in parts if isinstance(each, str))]]
@@ -92,7 +92,7 @@ class NgramsClause(Clause):
 
 
 class _RunsCollector(FileCollector):
-    """Has a bit for each run; of texts that are not valid UTF-8 nothing is known."""
+    """Has a bit for each run; a text that is not valid UTF-8 makes the file unknown."""
 
     def __init__(self) -> None:
         self._seen = np.zeros(0, np.bool_)

@@ -54,7 +54,7 @@ class NullClause(Clause):
 
     def may_match(self, metadata: FileMetadata) -> Mask:
         """See Clause.may_match."""
-        # Columns that no segment has are of no type.
+        # A column that no segment has comes without a type.
         nulls, rows = (metadata.column(self.index, name).cast(pa.int64()) for name in (self.nulls, "rows"))
         found = pc.greater(nulls, 0) if self.of_null else pc.less(nulls, rows)
         return mask_of(pc.fill_null(found, True))

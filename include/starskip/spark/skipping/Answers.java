@@ -9,8 +9,8 @@ import java.util.zip.DeflaterOutputStream;
 
 /**
  * Answers to Python that may be long. Py4J sends more than 8 KiB in two pieces, the second one when TCP has
- * acknowledged the first, 40 ms later (Nagle's algorithm). So a long text is handed over as an object, which Python
- * asks for piece by piece; one so long that the pieces would take more than 40 ms goes as it is.
+ * acknowledged the first, 40 ms later (Nagle's algorithm). So a long text is returned as an object, which Python
+ * reads piece by piece; a text so long that the pieces would take more than 40 ms is returned whole.
  */
 public final class Answers {
     private static final int AT_ONCE = 8000;
@@ -19,7 +19,7 @@ public final class Answers {
     private Answers() {
     }
 
-    /** A text of ASCII, or what holds it. */
+    /** An ASCII text, or the object that holds it. */
     private static Object text(String text) {
         boolean isWhole = text.length() <= AT_ONCE || text.length() > AT_ONCE * PIECES;
         return isWhole ? (Object) text : new StringBuilder(text);
@@ -48,7 +48,7 @@ public final class Answers {
             deflated.write(content);
             deflated.close();
         } finally {
-            deflater.end(); // zlib's memory is not of the heap, and would stay until a collection
+            deflater.end(); // zlib's memory is outside the heap, and would stay until a collection
         }
         return bytes(made.toByteArray());
     }

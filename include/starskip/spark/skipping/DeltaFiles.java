@@ -17,7 +17,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation;
 
 /**
  * The files that Delta has chosen for a scan by its own statistics and partitions, which stay in the JVM: Python
- * asks which rows of its metadata they are, and tells by the bits of a mask over these which are to be read.
+ * asks for their rows in its metadata, and passes a mask over these rows with the files to read.
  */
 public final class DeltaFiles {
     private final LogicalRelation of;
@@ -52,7 +52,7 @@ public final class DeltaFiles {
         return known.isDefined() ? known.get().toString() : "";
     }
 
-    /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
+    /** The bits of these files' rows in the metadata; known: a KnownFiles. */
     public Object found(ToIntBiFunction known) throws Exception {
         Path root = index.dataPath();
         String above = root.toString().endsWith("/") ? root.toString() : root + "/";
@@ -77,7 +77,7 @@ public final class DeltaFiles {
             : index.absolutePath(logged).toString();
     }
 
-    /** The relation without known files whose bits are not set, and with an option that tells it from others. */
+    /** The relation without known files whose bits are not set, and with an option that distinguishes it. */
     public LogicalPlan relation(byte[] bits, String option, String value) {
         BitSet chosen = BitSet.valueOf(bits);
         Set left = new HashSet();
@@ -102,7 +102,7 @@ public final class DeltaFiles {
     }
 }
 
-/** Delta's own index of files without some of them, deletion vectors and all else as it has them; EXPLAIN shows its name. */
+/** Delta's own index of files without some files, otherwise unchanged, deletion vectors too; EXPLAIN shows its name. */
 final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
     private final PreparedDeltaFileIndex whole;
     private final Set left;
@@ -124,7 +124,7 @@ final class DataSkippingFileIndex extends TahoeFileIndexWithSnapshotDescriptor {
             scala.collection.immutable.Seq partitionFilters, scala.collection.immutable.Seq dataFilters) {
         scala.collection.immutable.Seq all = whole.matchingFiles(partitionFilters, dataFilters);
         if (all == lastOfWhole) {
-            return lastKept; // Delta answers with the files that it has prepared, each time that it is asked.
+            return lastKept; // Delta answers with the files that it has prepared, at each call.
         }
         List kept = new ArrayList(all.size());
         scala.collection.Iterator each = all.iterator();

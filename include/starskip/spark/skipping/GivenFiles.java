@@ -42,7 +42,7 @@ public final class GivenFiles {
         return new InMemoryFileIndex(
             session,
             none.$colon$colon(root),
-            // Else files directly in the root are listed alone.
+            // Otherwise only files directly in the root are listed.
             (scala.collection.immutable.Map) all.updated("recursiveFileLookup", "true"),
             scala.Option.empty(),
             new OnlyGiven(files),

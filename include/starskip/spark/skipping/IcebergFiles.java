@@ -29,10 +29,9 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 
 /**
- * The files that Iceberg has chosen for a scan by its manifests, which stay in the JVM: Python asks which rows of its
- * metadata they are, and tells by the bits of a mask over these which are to be read. A task of the scan is a data
- * file with the delete files that belong to it. Iceberg's classes are its own: what is needed of them is reached by
- * reflection.
+ * The files that Iceberg has chosen for a scan by its manifests, which stay in the JVM: Python asks for their rows in
+ * its metadata, and passes a mask over these rows with the files to read. A task of the scan is a data file with the
+ * delete files that belong to it. Iceberg's classes are reached by reflection.
  */
 public final class IcebergFiles {
     private static final long ADDED_BELOW = 1L << 40;
@@ -70,7 +69,7 @@ public final class IcebergFiles {
         return scala.jdk.javaapi.CollectionConverters.asScala(found);
     }
 
-    /** The snapshot that is read, null if there is none or, before Iceberg 1.12, if it reads what was appended. */
+    /** The snapshot that is read, null if there is none or, before Iceberg 1.12, for a scan of appended files. */
     private Snapshot snapshot() throws Exception {
         if (fieldOrNull("snapshot") != null) {
             return (Snapshot) value("snapshot");
@@ -78,7 +77,7 @@ public final class IcebergFiles {
         return value("scan") instanceof BatchScan ? ((BatchScan) value("scan")).snapshot() : null;
     }
 
-    /** The table's schema, in an older version that of then; before Iceberg 1.12 a scan has what it reads alone. */
+    /** The table's schema, or the older version's; before Iceberg 1.12 a scan has only the columns that it reads. */
     private Schema schema(Snapshot snapshot) throws Exception {
         if (fieldOrNull("schema") != null) {
             return (Schema) value("schema");
@@ -131,7 +130,7 @@ public final class IcebergFiles {
         return ((ContentScanTask) tasks.get(at)).file();
     }
 
-    /** The bits of the rows of metadata that are of these files; known: a KnownFiles. */
+    /** The bits of these files' rows in the metadata; known: a KnownFiles. */
     public Object found(ToIntBiFunction known) throws Exception {
         BitSet bits = new BitSet();
         long[] identity = new long[2];
@@ -152,7 +151,7 @@ public final class IcebergFiles {
         return Answers.packed(bits);
     }
 
-    /** The number of the commit that added a file, as iceberg_manifests.py tells it; -1 if it is not known. */
+    /** The number of the commit that added a file, as in iceberg_manifests.py; -1 if it is not known. */
     private long added(ContentFile file, long table) throws Exception {
         Long number = file.fileSequenceNumber();
         if (number != null && number.longValue() == 0) {
@@ -161,7 +160,7 @@ public final class IcebergFiles {
         return number == null ? -1 : (number.longValue() + table) & (ADDED_BELOW - 1);
     }
 
-    /** The ids of the snapshots that wrote the manifests of data files, by the places of these. */
+    /** The ids of the snapshots that wrote the manifests of data files, by the manifests' places. */
     private Map writers() throws Exception {
         if (writers == null) {
             writers = new HashMap();
@@ -185,7 +184,7 @@ public final class IcebergFiles {
                 kept.add(tasks.get(at));
             }
         }
-        // What partitions are grouped by follows from the partition specs of all files: found before some are gone.
+        // The grouping of partitions follows from the partition specs of all files: found before some are left out.
         findSpecs();
         call("groupingKeyType");
         Object made = copy(scan);
@@ -198,7 +197,7 @@ public final class IcebergFiles {
         return of.copy(of.relation(), (Scan) made, of.output(), of.keyGroupedPartitioning(), of.ordering());
     }
 
-    /** What the scan's own specs() finds, but that reads the specification of each task from JSON. */
+    /** The result of the scan's own specs(), which would read the specification of each task from JSON. */
     private void findSpecs() throws Exception {
         if (value("specs") == null) {
             Map known = ((Table) value("table")).specs();

@@ -8,8 +8,8 @@ import java.util.Map;
 import java.util.function.ToIntBiFunction;
 
 /**
- * The files of one version of metadata by path, so that files of a scan are found in it without a look at each of
- * them from Python. Applied to a path and {size in bytes, time of modification}, it gives the file's row in the
+ * The files of one version of metadata by path, so that a scan's files are found in it without a call from Python for
+ * each. Applied to a path and {size in bytes, time of modification}, it gives the file's row in the
  * metadata, or -1.
  */
 public final class KnownFiles implements ToIntBiFunction {
@@ -47,7 +47,7 @@ public final class KnownFiles implements ToIntBiFunction {
         return numbers.length / 2 + at;
     }
 
-    /** The same spelling for all that lead to one file: file:/a, file:///a and /a; s3a://b/c and s3://b/c. */
+    /** One spelling for all paths of a file: file:/a, file:///a and /a; s3a://b/c and s3://b/c. */
     private static String plain(String path) {
         if (path.startsWith("file:/")) {
             int at = 5;

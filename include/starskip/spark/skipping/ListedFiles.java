@@ -25,8 +25,8 @@ import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.PartitionSpec;
 
 /**
- * The files of one snapshot of a listing, which stay in the JVM: Python asks for whole columns, and tells by
- * the bits of a mask which files a query shall read. Columns go as text, since py4j takes bytes apart one by
+ * The files of one snapshot of a listing, which stay in the JVM: Python asks for whole columns, and passes a
+ * mask with the files that a query shall read. Columns go as text, since py4j takes bytes apart one by
  * one. Compiled by Janino, which knows no generic types.
  */
 public final class ListedFiles {
@@ -78,7 +78,7 @@ public final class ListedFiles {
         return Answers.bytes(made.array());
     }
 
-    /** Those of the files whose bits are set. */
+    /** The files whose bits are set. */
     public ListedFiles chosen(byte[] bits) {
         BitSet set = BitSet.valueOf(bits);
         FileStatus[] left = new FileStatus[set.cardinality()];
@@ -89,7 +89,7 @@ public final class ListedFiles {
         return new ListedFiles(whole, left);
     }
 
-    /** The bits of those of the listing's files that lie in partitions which filters leave, as Spark prunes them. */
+    /** The bits of the files in partitions that pass the filters, pruned as Spark does. */
     public Object inPartitions(scala.collection.immutable.Seq filters) throws Exception {
         Set kept = new HashSet();
         scala.collection.Iterator folders = whole.listFiles(
@@ -109,7 +109,7 @@ public final class ListedFiles {
 
     /** The listing with these files alone, made without asking the file system. */
     public InMemoryFileIndex index(SparkSession session) {
-        // Of more roots the first stands for all: they are shown in EXPLAIN alone.
+        // With several roots the first stands for all: they are only shown in EXPLAIN.
         scala.collection.immutable.Seq roots = whole.rootPaths();
         return new DataSkippingFileIndex(
             session,
@@ -118,7 +118,7 @@ public final class ListedFiles {
             files);
     }
 
-    /** The relation with these files alone, and an option that tells it from others with the same roots. */
+    /** The relation with these files alone, and an option that distinguishes it from others with the same roots. */
     public LogicalRelation relation(LogicalRelation of, String option, String value) {
         HadoopFsRelation old = (HadoopFsRelation) of.relation();
         HadoopFsRelation made = new HadoopFsRelation(

@@ -213,7 +213,7 @@ public final class RelationFacts {
         return table.getClass().getName().startsWith("io.delta.") ? "delta_v2" : "v2";
     }
 
-    /** Returns whether it is an Iceberg table or a scan of one, and not one by which a command finds what it changes. */
+    /** Returns whether it is an Iceberg table or a scan of one, and not one by which a command finds the rows that it changes. */
     private static boolean isOfIceberg(Object leaf) {
         if (leaf instanceof DataSourceV2ScanRelation) {
             return ((DataSourceV2ScanRelation) leaf).scan().getClass().getName().equals(ICEBERG_SCAN)
@@ -288,7 +288,7 @@ public final class RelationFacts {
         return found;
     }
 
-    /** What a format reads from Hadoop's configuration, where options are, too. */
+    /** The settings that a format reads from Hadoop's configuration, which includes options. */
     private static String ofHadoop(HadoopFsRelation relation, Class format, String name) {
         return format.isInstance(relation.fileFormat())
             ? ((org.apache.spark.sql.classic.SparkSession) relation.sparkSession()).sessionState()
@@ -311,7 +311,7 @@ public final class RelationFacts {
         String[] each = names.split("\n");
         for (int at = 0; at < each.length; at++) {
             if (each[at].startsWith(OURS) && !conf.contains(each[at])) {
-                continue; // None of Spark's, which have defaults: an exception for each takes longer.
+                continue; // It has no default, as Spark's own settings have: an exception for each would take longer.
             }
             try {
                 found.put(each[at], conf.getConfString(each[at]));

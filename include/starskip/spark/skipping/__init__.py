@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
     except ImportError:
         if _has_jvm():
             raise
-        # The Spark Connect client alone, which has neither a JVM nor py4j.
+        # Only the Spark Connect client is installed, which has neither a JVM nor py4j.
         return import_module(f"{__name__}.on_spark_connect").without_jvm(name)
     return getattr(home, name)
 

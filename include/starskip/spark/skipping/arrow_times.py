@@ -1,4 +1,4 @@
-"""Timestamps that came from Spark, as metadata has them: in UTC, in columns, lists and structs."""
+"""Convert Spark's timestamps to the metadata's form, UTC, in columns, lists and structs."""
 
 from __future__ import annotations
 

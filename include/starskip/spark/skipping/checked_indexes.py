@@ -52,15 +52,16 @@ def checked_indexes(
 def resolved_names(
     named: Mapping[str, str], relation: TableRelation, specifications: Collection[str]
 ) -> dict[str, str]:
-    """Return what is named by specification, with columns spelled as in the table's schema.
+    """Return ``named`` with columns in its specifications spelled as in the table's schema.
 
-    Raises ConfigError for one that is not among ``specifications``.
+    Raises ConfigError for a specification that is not among ``specifications``.
     """
     found = {}
     for specification, value in named.items():
         if specification not in specifications:
             raise ConfigError(
-                f"{specification} is to be encrypted, and no index that is created: name it there, too",
+                f"{specification} is to be encrypted, but is not among the indexes to create: name it "
+                "there, too",
                 setting="encrypt",
             )
         found[resolved_index(index_from_specification(specification), relation).specification] = value
@@ -88,9 +89,9 @@ def resolved_index(index: SkippingIndex, relation: TableRelation) -> SkippingInd
     for path in map(column_path, index.columns):
         if len(path) > 1 and path[0] in by_ids:
             raise ConfigError(
-                f"{specification}: Spark finds {path[0]} by its field id, and what it reads of the field "
-                f"{column_name(path)} depends on the columns of a query: no index can be of it, and one that "
-                "there is must be deleted",
+                f"{specification}: Spark finds {path[0]} by its field id, and the values that it reads for "
+                f"{column_name(path)} depend on the columns of a query: it cannot be indexed, and an "
+                "existing index must be deleted",
                 setting="index",
             )
     return index

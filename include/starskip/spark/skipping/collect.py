@@ -40,7 +40,7 @@ _FILES_HELD, _BYTES_HELD = 1000, 16 << 20
 _NOT_LISTED = "rows came of files that were not listed; run this again"
 _MALFORMED = "_malformed"
 _VALUES_TRIED = 64
-"""Values for each partition: that none of so many reaches one is less likely than a disk failure."""
+"""Values tried for each partition: that none of them hits it is less likely than a disk failure."""
 
 
 def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, staged: StagedWrite) -> Collection:
@@ -59,7 +59,7 @@ def collect(order: CollectOrder, encoded_paths: pa.Array, rows: DataFrame, stage
         if aggregates or not plan.schemas:
             aggregates = [*_of_all(rows), *aggregates]
             of_files = rows.groupBy(file_path_of(rows).alias(_PATH)).agg(*aggregates)
-            # The aggregates of no rows, for files without rows, which have no group.
+            # Aggregates over no rows, for files without rows, which have no group.
             of_nothing = rows.where(sql.lit(False)).agg(*aggregates).toArrow()
             together = wanted.join(of_files, on=_PATH, how="full")
         else:
@@ -135,7 +135,7 @@ def _wanted(rows: DataFrame, files: TaskFiles) -> DataFrame:
 class _Writer:
     """Writes, in a task, the metadata of its files, which come in the order of their positions.
 
-    Of each file there is one row with its position and its aggregates, if there are any; then its parts.
+    Each file has one row with its position and its aggregates, if there are any, and then its parts.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class _Writer:
     def _of_files(
         self, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[tuple[pa.Table, Sequence[MergedResult]]]:
-        """Yield the rows of some files, and what was merged of the parts of each if there can be parts."""
+        """Yield the rows of some files, and the merged parts of each, if the indexes have parts."""
         if not self._plan.schemas:
             for batch in batches:
                 if batch.num_rows:
@@ -228,7 +228,7 @@ class _Writer:
         return {name: group if name == FILES else group.take(sound) for name, group in groups.items()}
 
     def _with_nothing(self, values: pa.Table, of_nothing: pa.Table) -> pa.Table:
-        """Replace the aggregates of files without rows, which have no group, by those of no rows."""
+        """Replace the aggregates of files without rows, which have no group, by aggregates over no rows."""
         missing: Any = values[_ROWS].is_null().to_numpy()
         if not missing.any():
             return values

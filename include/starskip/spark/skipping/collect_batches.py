@@ -1,4 +1,4 @@
-"""Run the FileCollectors of indexes in tasks: over the rows that each reads, then over each file's parts."""
+"""Run the FileCollectors of indexes in tasks: over a task's rows, then over each file's parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NUMBER, STATE, PART_ROWS, PART_MALFORMED = "_number", "_state", "_part_rows", "_
 FILE = ("_file_hash", "_file_hash_2")
 """Two hashes of a file's path stand for it: each row has them, and paths are long."""
 OF_THE_FILE = -1
-"""The number of a part that tells how many rows a task has read of a file."""
+"""The number of a part that holds the number of rows that a task has read from a file."""
 PARTS_SCHEMA = pa.schema(
     [
         *((name, pa.int64()) for name in FILE),
@@ -33,7 +33,7 @@ PARTS_SCHEMA = pa.schema(
     ]
 )
 _STATE_BYTES = 8 << 20
-"""A collector in a task that reads rows hands on what it has when it is larger."""
+"""A collector in a task that reads rows hands on its state when it is larger."""
 _SENT_BYTES, _SENT_ROWS = 4 << 20, 1000
 
 
@@ -58,7 +58,7 @@ class BatchPlan:
         return self.indexes[number].collector(self.schemas[number])
 
     def parts(self, rows: DataFrame, path: Column) -> DataFrame:
-        """Return the parts of all files, as ``PARTS_SCHEMA``; ``path``: of the file that each row is of."""
+        """Return the parts of all files, as ``PARTS_SCHEMA``; ``path``: the path of each row's file."""
         columns = [each.alias(name) for each, name in zip(file_hashes(path), FILE, strict=True)]
         for number, values in _row_values(self.indexes).items():
             columns += [sql.expr(text).alias(f"_{number}_{name}") for name, text in values.items()]
@@ -68,7 +68,7 @@ class BatchPlan:
 
 
 def file_hashes(path: Column) -> tuple[Column, Column]:
-    """Return two columns which together are as good as the path."""
+    """Return two columns that together identify the path."""
     return sql.xxhash64(path), sql.xxhash64(path, sql.lit("starskip"))
 
 
@@ -78,7 +78,7 @@ def _row_values(indexes: Sequence[SkippingIndex]) -> dict[int, Mapping[str, str]
 
 
 class _Reader:
-    """Adds, in a task, the rows of one file after the other to its collectors, and yields their parts."""
+    """Adds, in a task, the rows of file after file to their collectors, and yields the collectors' parts."""
 
     def __init__(self, plan: BatchPlan) -> None:
         self._plan = plan
@@ -117,7 +117,7 @@ class _Reader:
 
 
 def _of_files(batch: pa.RecordBatch) -> Iterator[tuple[tuple[int, ...], pa.RecordBatch]]:
-    """Yield the rows of each file; those of one file follow one another."""
+    """Yield the rows of each file; the rows of a file are consecutive."""
     if not batch.num_rows:
         return
     hashes = np.stack([batch.column(name).to_numpy() for name in FILE], axis=1)
@@ -140,7 +140,7 @@ def _states(file: tuple[int, ...], number: int, collector: FileCollector) -> Ite
 
 
 def part_of(state: bytes) -> pa.RecordBatch:
-    """Return the part that is in a state."""
+    """Return the part in a state."""
     return pa.ipc.open_stream(state).read_next_batch()
 
 
@@ -184,7 +184,7 @@ class MergedFile:
         self._collectors[number].merge(part_of(parts.column(STATE)[at].as_py()))
 
     def result(self) -> MergedResult:
-        """Return what there is; the metadata of no rows for a file without any."""
+        """Return the result; for a file without rows, the metadata of no rows."""
         tables = {}
         for number in self._plan.schemas:
             collector = self._collectors.pop(number, None) or self._plan.collector(number)
@@ -194,7 +194,7 @@ class MergedFile:
 
 @dataclass(frozen=True, slots=True)
 class MergedResult:
-    """The rows of one file, how many of them are malformed, and one row of metadata by number of index."""
+    """The rows of one file, the number of malformed ones, and one row of metadata by number of index."""
 
     rows: int
     malformed: int

@@ -40,7 +40,7 @@ from starskip.storage.staged_write import StagedWrite
 _FILES_AT_ONCE = 5_000
 _REACHED = re.compile(r"(file:|s3a?:)")
 _KINDS = (IntegralType, BooleanType, DateType, DecimalType, BinaryType, TimestampType, TimestampNTZType)
-"""Types whose bounds are in footers; not floats, whose NaN a footer does not show."""
+"""Types whose bounds are in footers; not floats, since a footer does not show NaN."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ class FooterPlan:
 class FooterCollection:
     """Result of a collection: ``unknown`` is the number of files with a value that footers lack.
 
-    ``damaged``: positions in the order of files that are not Parquet; ``unread``: of other files whose footer
-    cannot be read here.
+    ``damaged``: positions in the order of files that are not Parquet; ``unread``: positions of other files
+    whose footer cannot be read here.
     """
 
     collection: Collection
@@ -76,7 +76,7 @@ class FooterCollection:
 
 
 def footer_plan(order: CollectOrder, relation: TableRelation) -> FooterPlan | None:
-    """Return the plan if footers hold everything that is ordered, None otherwise."""
+    """Return the plan if footers hold everything in the order, None otherwise."""
     conf = relation.session.conf
     if (
         not order.indexes
@@ -140,7 +140,7 @@ def damaged_by_footers(
         return frozenset()
     wanted = order.files["path"].is_valid()
     files = order.files.filter(wanted)
-    # Nothing of what it writes is published.
+    # Its output is not published.
     alone = CollectOrder((), files, (len(files),), with_files=True)
     found = collect_footers(
         alone, FooterPlan((), (), False), encoded_paths.filter(wanted.combine_chunks()), relation, staged

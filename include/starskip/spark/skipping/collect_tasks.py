@@ -49,7 +49,7 @@ _MESSAGES = pa.schema(
     ]
 )
 _FILES_PER_TASK = 50_000
-"""The bounds of so many files take some megabytes; with fewer files there is one task for each core."""
+"""The bounds of this many files take some megabytes; with fewer files there is one task for each core."""
 _LEAST_FILES_PER_TASK = 64
 _GONE = ("FILE_NOT_EXIST", "FileNotFoundException", "READ_FILE_ERROR.FILE_NOT_EXIST")
 _DENIED = "(Permission denied)"
@@ -63,7 +63,7 @@ _NOT_OF_CONTENT = re.compile(
     # Stores and networks.
     r"|javax?\.(?:net|security|nio\.file)\.|(?:com|software)\.amazon|com\.(?:google|microsoft|azure)\."
     r"|org\.apache\.(?:http|hadoop\.(?:fs\.(?!ChecksumException)|ipc|hdfs|security|net))"
-    # Machines and programs: OutOfMemoryError, a codec that is not there.
+    # Machines and programs: OutOfMemoryError, a missing codec.
     r"|java\.lang\.\w+Error$|\w*ClassNotFoundException$|.*BadConfigurationException$"
     r"|.*(?:Interrupted|Timeout|AccessDenied|AccessControl|Crypto|Unsupported|ClassCast|AvroType"
     r"|ConvertNotSupported|IllegalEvolution|IncompatibleSchema)\w*$"
@@ -100,7 +100,7 @@ def run_tasks(
 ) -> Collection:
     """Run the DataFrame of messages that ``frame_of`` returns, and merge the messages.
 
-    Raises what ``reading_failures`` does.
+    Raises the errors of ``reading_failures``.
     """
     count = len(order.files)
     if not count or not (order.indexes or order.with_files):
@@ -162,7 +162,7 @@ def _understood(error: Exception, order: CollectOrder, encoded_paths: pa.Array) 
 
 
 def _listed_path(sentences: str, order: CollectOrder, encoded_paths: pa.Array) -> str | None:
-    """Return the listed path that ``sentences`` begin with, encoded or not, None if there is none."""
+    """Return the listed path, encoded or not, at the beginning of ``sentences``, None if there is none."""
     paths = order.files["path"]
     for end in reversed([found.start() for found in re.finditer(r"\.(?=\s|$)", sentences)]):
         named = one_slash(pa.array([sentences[:end]]))[0]

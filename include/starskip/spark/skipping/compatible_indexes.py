@@ -1,4 +1,4 @@
-"""The indexes of a table that were collected of files read as a scan is about to read them."""
+"""The indexes of a table that were collected under the same read signature as a scan's."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CompatibleIndexes:
 
 
 def compatible_indexes(table: TableMetadata, now: Mapping[str, str], reasons: list[str]) -> CompatibleIndexes:
-    """Compare the read signature of the metadata with ``now``, that of a scan; ``reasons`` take a why_not."""
+    """Compare the read signature of the metadata with ``now``, a scan's; ``reasons`` gets a why_not."""
     then = table.source.read_signature
     other = difference(then, now)
     found = CompatibleIndexes(table.indexes, None, then.get(ZONE_OF_USERS_TYPES))

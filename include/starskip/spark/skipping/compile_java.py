@@ -39,7 +39,7 @@ def _constructor(gateway: JavaGateway, name: str) -> Any:
 
 
 def _compiled(jvm: Any, name: str, above: Any) -> Any:
-    """Return a class that sees those of a class loader."""
+    """Return a class that can use the classes of a class loader."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(above)
     text = source_of(name)

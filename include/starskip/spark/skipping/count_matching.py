@@ -33,7 +33,7 @@ _PATH, _ROWS = "_path", "_rows"
 def count_matching(
     relation: TableRelation, predicates: Sequence[Expression], paths: pa.Array | None
 ) -> MatchingRows:
-    """Count matching rows of all files, or of those of ``paths`` that still exist, in their order.
+    """Count matching rows of all files, or of the files ``paths`` that still exist, in their order.
 
     Raises CapExceeded for more than 20 M counts, and Spark's errors if the files cannot be read.
     """
@@ -100,7 +100,7 @@ class _Counter:
     def _optimize(self, mine: Sequence[int], texts: Mapping[int, str]) -> None:
         counted = self._planned(mine, texts)
         counted._jdf.queryExecution().optimizedPlan()
-        # Spark keeps the plan with the frame: most groups of predicates are asked as they stand here.
+        # Spark keeps the plan with the frame, and most groups of predicates run unchanged.
         self._optimized[tuple(mine)] = counted
 
     def _pass(self, mine: Sequence[int], texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> None:

@@ -38,16 +38,16 @@ def explain_condition(
 ) -> dict[str, Any]:
     """Explain a condition on the table at ``path``, read as ``source`` says; the word WHERE is optional.
 
-    The condition may call the functions of Starskip and those that ``modules`` register; ``keys`` as in
-    ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, or for a
-    table of a format that the metadata is not of, or whose connector this Spark has not.
+    The condition may call Starskip's functions and functions that ``modules`` register; ``keys`` as in
+    ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, if the
+    table's format differs from the metadata's, or if this Spark lacks its connector.
     """
     is_lake = source.file_format in TITLES
     if not is_lake:
         require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
     for module in (user_agents, metric_distances, ip_networks, *(sys.modules[name] for name in modules)):
-        # A module of index types need not have one.
+        # A module of index types need not register functions.
         register = getattr(module, "register_functions", None)
         if register is not None:
             register(spark)

@@ -26,8 +26,8 @@ _NAME = re.compile(r"reading file:? (\S+?)\.?\s")
 def context_logger() -> logging.Logger:
     """Return the logger by which PySpark reports each error, expected or not.
 
-    It is asked for as PySpark asks: a plain logger of that name would refuse what PySpark passes to it, and
-    an AnalysisException would be a TypeError.
+    It must be made the way PySpark makes it: a plain logger of that name would refuse PySpark's arguments,
+    and an AnalysisException would become a TypeError.
     """
     return PySparkLogger.getLogger("SQLQueryContextLogger")
 

@@ -1,4 +1,4 @@
-"""Read files of Iceberg tables without field ids, such as ``add_files`` adds, by their names of columns."""
+"""Read Iceberg files without field ids, such as ``add_files`` adds, by the names of their columns."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _FOUND = pa.schema([("position", pa.int64()), ("names", pa.string())])
 def files_without_ids(
     session: SparkSession, paths: pa.Array, columns: Sequence[SnapshotColumn]
 ) -> dict[str, list[int]]:
-    """Return the positions of files without field ids, by the names that their columns have, as JSON.
+    """Return the positions of files without field ids, by the names of their columns, as JSON.
 
-    ``columns``: those of the table that are no field of another. Tasks read the footers. A file that cannot
-    be read is left to Spark, which names it.
+    ``columns``: the table's top-level columns. Tasks read the footers. A file that cannot be read is left to
+    Spark, which names it.
     """
     asked = tuple(columns)
 
@@ -59,7 +59,7 @@ def _names(footer: Any, columns: Sequence[SnapshotColumn]) -> str | None:
 
 
 def schema_by_names(schema: StructType, columns: Sequence[SnapshotColumn], names: Any) -> StructType:
-    """Return what to read of files by their ``names``, for the columns of a ``schema`` with ids."""
+    """Return the schema by which to read files with ``names``, for the columns of a ``schema`` with ids."""
     by_id = {each.field_id: each for each in columns}
     fields = []
     for field in schema:
@@ -68,6 +68,6 @@ def schema_by_names(schema: StructType, columns: Sequence[SnapshotColumn], names
         kind: DataType = field.dataType
         if isinstance(kind, StructType):
             kind = schema_by_names(kind, column.children, inner)
-        # A column that the file lacks is asked for by a name that no file has, and is null.
+        # A column that the file lacks gets a name that no file has, and is null.
         fields.append(StructField(stored or f"_absent_{column.field_id}", kind))
     return StructType(fields)

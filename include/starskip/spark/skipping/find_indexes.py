@@ -1,4 +1,4 @@
-"""Find the metadata that says which files of a plan's scans hold matching rows."""
+"""Find the metadata that can decide which files of a plan's scans hold matching rows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def find_indexes(
 ) -> bool:
     """Find the tables of a scan whose indexes are compatible; return whether there are any.
 
-    ``finders``: of the tables with skipping indexes, and of those with secondary ones.
-    The reasons why there are none, and why single indexes are not used, go into the scan's report.
+    ``finders``: of tables with skipping indexes, and of tables with secondary indexes. The reasons why there
+    are none, and why single indexes are not used, go into the scan's report.
     """
     reasons = scan.report.not_skipped_because
     try:
@@ -52,7 +52,7 @@ def find_indexes(
 
 
 def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWarnings) -> list[str]:
-    """Return why there are no indexes of a table, or not all that its metadata has."""
+    """Return why a table has no usable indexes, or not all indexes of its metadata."""
     if not found:
         return [f"there is no metadata for {path}: create an index"]
     reasons = []
@@ -67,7 +67,7 @@ def _missing_indexes(path: str, found: Sequence[TableMetadata], warnings: RuleWa
 def _up_to_date(
     tables: Iterable[TableMetadata], reasons: list[str], warnings: RuleWarnings
 ) -> list[TableMetadata]:
-    """Return the tables whose indexes can be believed; why not, of the others, goes into ``reasons``."""
+    """Return the tables whose indexes are up to date; for the others the reason goes into ``reasons``."""
     whys = [(table, table.why_outdated) for table in tables]
     reasons += [warnings.told(why) for _, why in whys if why is not None]
     return [table for table, why in whys if why is None]

@@ -1,4 +1,4 @@
-"""The data files that a snapshot names, as a listing of Spark's that asks no file system."""
+"""Make a Spark listing of a snapshot's data files without asking a file system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SCHEME = re.compile(r"s3[an]?://")
 def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot: TableSnapshot) -> Any:
     """Return an InMemoryFileIndex of a snapshot's Parquet files; ``path``: its folder as Hadoop writes it.
 
-    Their times are those of Delta's log, and for Iceberg the numbers of the commits that added them.
+    Their times come from Delta's log; for Iceberg they are the numbers of the commits that added them.
     """
     files = snapshot.files.filter(pc.equal(snapshot.files["file_format"], "parquet"))
     sizes = files["size_bytes"].to_numpy(zero_copy_only=False)
@@ -39,7 +39,7 @@ def given_index(toolbox: JvmToolbox, session: SparkSession, path: str, snapshot:
 
 
 def hadoop_paths(files: pa.Table, table: str) -> pa.Array:
-    """Return paths of a snapshot's files as Hadoop writes them; of S3 by the scheme of the table's folder."""
+    """Return paths of a snapshot's files as Hadoop writes them; on S3 with the table folder's scheme."""
     paths = files["path"].combine_chunks()
     found = pc.if_else(pc.starts_with(paths, "/"), pc.binary_join_element_wise("file:", paths, ""), paths)
     scheme = _SCHEME.match(table)

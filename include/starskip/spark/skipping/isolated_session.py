@@ -10,7 +10,7 @@ _SETTINGS = {
     # Text from a log must not read environment variables.
     "spark.sql.variable.substitute": "false",
     "spark.sql.parser.escapedStringLiterals": "false",
-    # Rows with maps are hashed, too; a file always gives the same order of entries.
+    # Rows with maps are hashed, too: a file always gives a map's entries in the same order.
     "spark.sql.legacy.allowHashOnMapType": "true",
     ENABLED: "false",
 }

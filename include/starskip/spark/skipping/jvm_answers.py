@@ -1,4 +1,4 @@
-"""Long answers of the JVM, which come in pieces: Answers.java says why."""
+"""Long answers of the JVM, which come in pieces for the reason in Answers.java."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _AT_ONCE = 8_000
 
 
 def answered_bytes(answer: Any) -> bytes:
-    """Return the bytes of an answer that ``Answers.bytes`` has made."""
+    """Return the bytes of an answer of ``Answers.bytes``."""
     if not isinstance(answer, str):
         size = answer.length()
         pieces = (answer.substring(at, min(at + _AT_ONCE, size)) for at in range(0, size, _AT_ONCE))
@@ -19,5 +19,5 @@ def answered_bytes(answer: Any) -> bytes:
 
 
 def unpacked_bytes(answer: Any) -> bytes:
-    """Return the bytes of an answer that ``Answers.packed`` has made."""
+    """Return the bytes of an answer of ``Answers.packed``."""
     return zlib.decompress(answered_bytes(answer))

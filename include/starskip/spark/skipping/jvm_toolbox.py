@@ -107,20 +107,20 @@ class JvmToolbox:
 def java_list(things: Any) -> list[Any]:
     """Copy a Java collection.
 
-    The iterators of py4j end with an exception of Java's, which PySpark asks the JVM twelve times about: some
-    10 ms in all.
+    py4j's iterators end with a Java exception, about which PySpark asks the JVM twelve times: some 10 ms in
+    all.
     """
     found = things.toArray()
     return [found[at] for at in range(len(found))]
 
 
 def jvm_names(gateway: JavaGateway) -> JvmNames:
-    """Return the names of a JVM, the same ones at each call."""
+    """Return the names of a JVM, the same object at each call."""
     return _names.setdefault(gateway, JvmNames(gateway.jvm))
 
 
 class JvmNames:
-    """A package or class of py4j, or its view of all, that keeps the members it has looked up.
+    """A package or class of py4j, or its root view, that caches the members it has looked up.
 
     Through py4j each part of ``jvm.java.lang.Thread.currentThread`` is a call to the JVM at each use, which
     takes longer than the method itself.

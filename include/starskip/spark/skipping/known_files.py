@@ -1,4 +1,4 @@
-"""Files of metadata kept in the JVM by path, where scans of table formats are compared with them."""
+"""Files of metadata, kept in the JVM by path, to be compared with the files of table formats' scans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HEAP_SHARE = 0.1
 _BYTES_OF_FILE = 200
 
 _Key = tuple[str, int, tuple[str, ...]]
-"""The place, version and identity of metadata: the same in each TableMetadata that is opened of it."""
+"""The place, version and identity of metadata: the same in each TableMetadata opened from it."""
 
 
 class KnownFiles:
@@ -50,7 +50,8 @@ class KnownFiles:
         )
         most = _HEAP_SHARE * self._toolbox.jvm.java.lang.Runtime.getRuntime().maxMemory() / _BYTES_OF_FILE
         with self._lock:
-            # A place may have metadata of skipping indexes and of secondary ones: what is older is obsolete.
+            # A place may have metadata of skipping and of secondary indexes; an older version of either is
+            # obsolete.
             for other in [each for each in self._made if each[0] == key[0]][:-1]:
                 del self._made[other]
             self._made[key] = metadata.files, made
@@ -70,14 +71,14 @@ def packed_texts(texts: pa.Array) -> bytearray:
 
 
 def packed_mask(mask: Mask) -> bytearray:
-    """Return a mask as java.util.BitSet takes it."""
+    """Return a mask in the form of java.util.BitSet."""
     return bytearray(np.packbits(mask, bitorder="little").tobytes())
 
 
 def unpacked_mask(answer: Any, count: int) -> Mask:
-    """Return the mask of a BitSet that the JVM has answered."""
+    """Return a BitSet from the JVM as a mask."""
     bits = np.frombuffer(unpacked_bytes(answer), np.uint8)
-    # Of no bytes NumPy's own padding is not zeros.
+    # Without any byte NumPy's padding is not zeros.
     found = np.zeros(count, np.bool_)
     known = np.unpackbits(bits, bitorder="little")[:count].astype(np.bool_)
     found[: len(known)] = known

@@ -1,4 +1,4 @@
-"""Bounds, numbers of nulls and partition values of a snapshot's files, as metadata of ours has them."""
+"""Bounds, null counts and partition values of a snapshot's files, in the form of our metadata."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from starskip.spark.skipping.lake_columns import Path, identity_of
 
 
 def bounds_of(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.Table:
-    """Return what a snapshot knows of files at ``positions``, a row each; nulls for -1."""
+    """Return a snapshot's bounds of the files at ``positions``, a row each; nulls for -1."""
     rows = pa.array(positions, mask=positions < 0)
 
     def taken(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -38,7 +38,7 @@ def bounds_of(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.T
             continue
         ends = {name: taken(each) for name, each in ends.items()}
         if "nulls" not in ends:
-            # A file of one value has none that are null, one of the value null nothing else.
+            # If the partition value is not null, no row is null; if it is null, all rows are.
             ends["nulls"] = pc.if_else(ends["min"].is_valid(), pa.scalar(0, pa.int64()), counts)
         ends["values"] = pc.subtract(counts, ends["nulls"])
         identity = identity_of(column, snapshot.table_format)
@@ -56,7 +56,7 @@ def _ends(snapshot: TableSnapshot, column: SnapshotColumn) -> dict[str, Any]:
 
 
 def _partitions(snapshot: TableSnapshot) -> Iterator[tuple[Path, str]]:
-    """Yield columns that all files are split by as they are, with the name of their partition values."""
+    """Yield the columns of identity partitions of all files, with the name of their partition values."""
     if snapshot.partitions is None:
         return
     names = set(snapshot.partition_columns)
@@ -70,12 +70,12 @@ def _partitions(snapshot: TableSnapshot) -> Iterator[tuple[Path, str]]:
 def _partition_ends(
     snapshot: TableSnapshot, column: SnapshotColumn, by_column: Mapping[Path, str]
 ) -> dict[str, Any]:
-    """Return the bounds of a column whose value is that of the file's partition, none if it is not known."""
+    """Return the bounds of a column whose value is the file's partition value, none if that is not known."""
     if column.path not in by_column or snapshot.partitions is None:
         return {}
     kind = column.kind
     if pa.types.is_floating(kind) or pa.types.is_timestamp(kind) or pa.types.is_binary(kind):
-        # Of Delta they are texts: of a time in the time zone of who asks.
+        # Delta's are texts; a time is in the time zone of the reading session.
         return {}
     values = snapshot.partitions[by_column[column.path]].cast(kind)
     if pa.types.is_string(kind) and pc.any(pc.equal(values, "")).as_py():

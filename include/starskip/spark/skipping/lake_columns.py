@@ -1,7 +1,7 @@
-"""Match columns of a Delta or Iceberg table by what its files know them by, not by their names in it.
+"""Match columns of a Delta or Iceberg table by their identity in files, not by their names in the table.
 
-A file knows a column by its id in Iceberg, by its physical name in Delta. A renamed column keeps that, and a
-column that is dropped and added again gets another one.
+The identity of a column in files is its id in Iceberg, its physical name in Delta. A renamed column keeps its
+identity; a column that is dropped and added again gets another one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from starskip.secondary.column_ids import COLUMN_IDS
 from starskip.secondary.indexed_segments import known_schema
 
 COLUMNS = "starskip.columns"
-"""Entry of the options of metadata: JSON, what each indexed column is known by, and its type in Spark."""
+"""Entry of the options of metadata: JSON, each indexed column's identity in files, and its type in Spark."""
 Path = tuple[str, ...]
 _WITHOUT_INDEX = "\0"
 _PHYSICAL = "delta.columnMapping.physicalName"
@@ -38,13 +38,13 @@ class StoredColumn:
 
 
 def identity_of(column: SnapshotColumn, table_format: str) -> str:
-    """Return what the files of a table know a column by."""
+    """Return the identity of a column in a table's files."""
     return str(column.field_id) if table_format == "iceberg" else column_name(column.stored)
 
 
 @lru_cache(maxsize=256)
 def identities(schema: str, table_format: str) -> Mapping[Path, str]:
-    """Return what files know the columns of a table's JSON schema by, by their paths of names."""
+    """Return the identities in files of the columns of a table's JSON schema, by their paths of names."""
     document = json.loads(schema)
     found = _of_iceberg(document, ()) if table_format == "iceberg" else _of_delta(document, (), ())
     return dict(found)
@@ -79,7 +79,7 @@ def stored_columns(options: Mapping[str, str]) -> dict[str, StoredColumn]:
 
 
 def secondary_columns_of(table: TableMetadata) -> dict[str, StoredColumn]:
-    """Return the columns that secondary indexes can be of, by their names at that time."""
+    """Return the columns that secondary indexes can index, by their names when they were indexed."""
     identities: Mapping[str, str] = json.loads(table.source.options.get(COLUMN_IDS, "{}"))
     found = {}
     for path, kind in known_schema(table).types().items():
@@ -93,7 +93,7 @@ def secondary_columns_of(table: TableMetadata) -> dict[str, StoredColumn]:
 
 @dataclass(frozen=True, slots=True)
 class MetColumn:
-    """A column of a query: its ``name`` in the table, what files know it by, and its type in Spark."""
+    """A column of a query: its ``name`` in the table, its identity in files, and its type in Spark."""
 
     name: str
     identity: str
@@ -102,12 +102,12 @@ class MetColumn:
 
 @dataclass(slots=True)
 class ColumnTranslation:
-    """Translates expressions over a table's present columns to the names that its metadata has for them.
+    """Translates expressions over a table's present columns to the metadata's names of these columns.
 
-    ``present``: what files know the columns by, by path; ``known``: the columns of the metadata by name.
-    ``bounded``: whether columns without an index stay known, by a name that no column can have, for what the
-    table's format knows of them. ``changed``: names of columns that were met with another type than was
-    collected. ``met``: the columns that were met, by their names in the expressions.
+    ``present``: the columns' identities in files, by path; ``known``: the columns of the metadata by name.
+    ``bounded``: whether columns without an index stay known, by a name that no column can have, since the
+    table's format may have bounds of them. ``changed``: names of columns whose type differs from the
+    collected one. ``met``: the columns in the expressions so far, by their names there.
     """
 
     present: Mapping[Path, str]
@@ -119,7 +119,7 @@ class ColumnTranslation:
     _by_identity: dict[str, tuple[Path, str]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Look columns up by what files know them by."""
+        """Index the metadata's columns by their identity in files."""
         self._by_identity = {
             each.identity: (column_path(name), each.kind) for name, each in self.known.items()
         }

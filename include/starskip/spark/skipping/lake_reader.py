@@ -27,16 +27,16 @@ from starskip.spark.skipping.spark_reader import SparkReader
 from starskip.storage.staged_write import StagedWrite
 
 _AT_ONCE = 50_000
-"""Files whose bounds are put together at once."""
+"""Files whose bounds are computed at once."""
 _ALWAYS_MS = 1 << 62
-"""A log has other times, or commits, of a file that was written again: all are old enough to be trusted."""
+"""A log gives a rewritten file another time, or commit: all files are old enough to be trusted."""
 
 
 class LakeReader(SparkReader):
     """Implements TableReader for the data files of one snapshot."""
 
     def __init__(self, relation: LakeRelation, indexes: Sequence[SkippingIndex]) -> None:
-        """Take the indexes that the metadata has afterwards."""
+        """Take the indexes that the metadata will have."""
         super().__init__(relation)
         self._of_lake = relation
         self._columns = columns_text(relation.known_columns(indexes))
@@ -59,7 +59,7 @@ class LakeReader(SparkReader):
         return self._listed.files
 
     def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
-        """See TableReader; what the snapshot has of files itself is copied here, without a job of Spark's."""
+        """See TableReader; the snapshot's own bounds of files are copied here, without a Spark job."""
         others, with_bounds = without_bounds(order)
         found: Collection = [{} for _ in order.row_counts]
         if others.indexes or others.with_files:
@@ -81,5 +81,5 @@ class LakeReader(SparkReader):
             yield start, {BOUNDS: bounds_of(snapshot, match_paths(asked, paths))}
 
     def changed_files(self, chosen: Mask) -> pa.Array:  # noqa: ARG002 - TableReader's
-        """Return none: what a snapshot names does not change while it is read."""
+        """Return none: a snapshot's files do not change while they are read."""
         return pa.array([], pa.string())

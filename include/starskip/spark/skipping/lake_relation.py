@@ -1,7 +1,7 @@
 """The data files of a Delta or Iceberg table as one relation, which is read while metadata is collected.
 
 All rows of each data file are read, deleted ones too: an older version of the table, or a restored one, still
-has them, and an index of more rows than there are leaves out fewer files, never a wrong one.
+has them, and an index that covers deleted rows, too, skips fewer files, never a wrong one.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _OF_ICEBERG = {
     "spark.sql.parquet.int96TimestampConversion": "false",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
-    # It forgets the field id of the column that a field is in: the file is asked for the column by the name
-    # that it has now. What is read of structs is cut to what indexes are of by ``of_indexes``.
+    # Pruning drops the field id of a struct, which is then looked for by its present name. ``of_indexes``
+    # cuts structs to the indexed fields instead.
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
 }
 """Iceberg's reader knows no other way, whatever the session says."""
@@ -63,9 +63,9 @@ _OF_ICEBERG = {
 
 @dataclass(frozen=True, slots=True)
 class LakeColumn:
-    """A column by its ``path`` in the table and ``name`` in the metadata, which a rename leaves as it is.
+    """A column by its ``path`` in the table and ``name`` in the metadata, which a rename does not change.
 
-    ``identity``: what files know it by; ``kind``: its type in Spark.
+    ``identity``: its identity in files (lake_columns); ``kind``: its type in Spark.
     """
 
     path: Path
@@ -77,14 +77,14 @@ class LakeColumn:
 
 @dataclass(frozen=True, slots=True)
 class LakeRelation(TableRelation):
-    """A TableRelation of a snapshot's data files; its schema has the names that the metadata has."""
+    """A TableRelation of a snapshot's data files; its schema has the metadata's names."""
 
     snapshot: TableSnapshot
     columns: tuple[LakeColumn, ...]
     known: Mapping[str, StoredColumn]
-    """The columns that the metadata has indexes of, deleted ones too, by their names in it."""
+    """The columns of the metadata's indexes, deleted ones too, by their names in the metadata."""
     stale: bool
-    """True where metadata has an index of a column that has another type now, or that it does not tell of."""
+    """True where an indexed column has another type now, or is not recorded in the metadata."""
 
     @property
     def names_in_files(self) -> bool:
@@ -92,13 +92,13 @@ class LakeRelation(TableRelation):
         return False
 
     def of_indexes(self, indexes: Iterable[SkippingIndex]) -> LakeRelation:
-        """Return the relation of the columns, and fields of structs, that indexes are of."""
+        """Return the relation of the indexed columns and fields of structs."""
         paths = {column_path(name) for index in indexes for name in index.columns}
         kept = tuple(each for each in self.columns if any(_is_along(each.name, path) for path in paths))
         return replace(self, columns=kept)
 
     def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
-        """Return all rows of the files of ``file_index``, those that were deleted from the table too."""
+        """Return all rows of the files of ``file_index``, also rows that were deleted from the table."""
         if schema is None:
             schema = _to_java(self.session, _stored_schema(self.columns, self.snapshot.table_format))
         rows = TableRelation.rows(self, file_index, schema)
@@ -140,14 +140,14 @@ class LakeRelation(TableRelation):
     def _renamed(self, column: LakeColumn, name: str) -> Column:
         stored = sql.col(quoted(column_name((name,))))
         if isinstance(column.kind, StructType):
-            # By position: the names of fields are those of files.
+            # By position: the fields have their names in files.
             stored = stored.cast(_of_names(column, self.columns))
         return stored.alias(column.name[-1])
 
     def named(self, specification: str) -> str:
-        """Return the specification of an index with the names that the metadata has for its columns.
+        """Return the specification of an index with the metadata's names of its columns.
 
-        Raises ConfigError for a column that the table has not, or that cannot be indexed.
+        Raises ConfigError for a column that the table lacks, or that cannot be indexed.
         """
         index = index_from_specification(specification)
         names = tuple(self._named(specification, name) for name in index.columns)
@@ -170,21 +170,19 @@ class LakeRelation(TableRelation):
     def _why_not(self, path: Path, found: Sequence[LakeColumn]) -> str:
         name, snapshot = column_name(path), self.snapshot
         if found:
-            return f"{name} has a default in files that lack it, of which no index is made"
+            return f"{name} has a default in files that lack it, so no index of it is made"
         if _small(path) in {_small(each) for each in _partitions(snapshot)}:
-            return (
-                f"the table is partitioned by {name}: {snapshot.table_format} leaves out files by it already"
-            )
+            return f"the table is partitioned by {name}: {snapshot.table_format} skips files by it already"
         if any(_small(each.path) == _small(path) for each in snapshot.columns):
             return (
-                f"no index can be of {name}: its type is none that is read from files, or the metadata has "
+                f"column {name} cannot be indexed: its type cannot be read from files, or the metadata has "
                 "indexes of another column that had this name: delete these, and vacuum"
             )
         names = ", ".join(column_name(each.path) for each in self.columns[:20])
         return f"the table has no column {name}; it has {names}"
 
     def lost(self, indexes: Iterable[SkippingIndex]) -> dict[str, str]:
-        """Return, by specification, why the metadata's indexes of columns that are gone cannot be kept up."""
+        """Return, by specification, why indexes of dropped columns cannot be refreshed."""
         names = {column_name(each.name) for each in self.columns}
         return {
             index.specification: f"{name} was dropped, or partitions the table now: delete the index"
@@ -194,9 +192,9 @@ class LakeRelation(TableRelation):
         }
 
     def known_columns(self, indexes: Iterable[SkippingIndex]) -> dict[str, StoredColumn]:
-        """Return the columns of indexes, and the structs that they are in, by their names in the metadata.
+        """Return the columns of indexes, and the structs around them, by their names in the metadata.
 
-        Those of indexes that the metadata has already are among them.
+        Columns of the metadata's existing indexes are included.
         """
         by_name = {each.name: each for each in self.columns}
         found = dict(self.known)
@@ -248,10 +246,10 @@ def lake_relation(
 def named_in_metadata(
     relation: LakeRelation, indexes: Sequence[str], encrypt: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the specifications of indexes to be made with the metadata's names of columns; keys' names too.
+    """Return specifications of new indexes with the metadata's names of columns, and the same for key names.
 
-    What the table's own manifests have is left out, with a warning. Raises ConfigError for an index that the
-    table cannot have, and if none is left.
+    An index that the table's own manifests make superfluous is left out, with a warning. Raises ConfigError
+    for an index that the table cannot have, and if none is left.
     """
     title = relation.snapshot.table_format.title()
     named, wanted = {}, []
@@ -259,7 +257,7 @@ def named_in_metadata(
         index = index_from_specification(each)
         named[each] = relation.named(each)
         if index.kind in _OF_MANIFESTS:
-            log.warning("%s: nothing is built, %s leaves out files by it already", printable(each), title)
+            log.warning("%s: nothing is built, %s skips files by it already", printable(each), title)
         else:
             wanted.append(named[each])
     if not wanted:
@@ -272,7 +270,7 @@ def named_in_metadata(
 
 
 def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iterable[LakeColumn]:
-    """Yield the columns that files have, parents first; a name in the metadata is of one column alone."""
+    """Yield the columns in files, parents first; a name in the metadata stands for one column only."""
     names = {each.identity: column_path(name) for name, each in known.items()}
     taken = set(names.values())
     above: dict[Path, Path] = {(): ()}
@@ -294,7 +292,7 @@ def _columns(snapshot: TableSnapshot, known: Mapping[str, StoredColumn]) -> Iter
 
 
 def _partitions(snapshot: TableSnapshot) -> set[Path]:
-    """Return the columns whose values are those of partitions, whatever files have."""
+    """Return the columns whose values come from partitions, whatever the files have."""
     fields = {
         each.source for each in snapshot.partition_fields if each.transform == "identity" and each.source
     }
@@ -302,7 +300,7 @@ def _partitions(snapshot: TableSnapshot) -> set[Path]:
 
 
 def _kept(known: Mapping[str, StoredColumn], existing: TableMetadata) -> Mapping[str, StoredColumn]:
-    """Return the columns of the indexes that metadata has, until a vacuum also of those that were deleted."""
+    """Return the columns of the metadata's indexes, including deleted ones until a vacuum."""
     indexes, not_understood = understood_indexes(existing.state.indexes)
     if not_understood:
         return known
@@ -367,7 +365,7 @@ def _stored_field(column: LakeColumn, columns: Sequence[LakeColumn], table_forma
 
 
 def _of_names(column: LakeColumn, columns: Sequence[LakeColumn]) -> DataType:
-    """Return a column's type with the names that the metadata has for its fields."""
+    """Return a column's type with the metadata's names of its fields."""
     if not isinstance(column.kind, StructType):
         return column.kind
     inner = [each for each in columns if each.path[:-1] == column.path]

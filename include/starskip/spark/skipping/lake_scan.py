@@ -1,7 +1,7 @@
-"""Scans of Delta and Iceberg tables in a plan, with the metadata that says which files may be left out.
+"""Scans of Delta and Iceberg tables in a plan, with the metadata that decides which files may be skipped.
 
-The format has chosen files by its own statistics and partitions before. A file is told by its path, its size,
-and the time or the commit that the log has of it; what is not known of is read.
+The format has chosen files by its own statistics and partitions before. A file is identified by its path, its
+size, and its time or commit in the log; unknown files are read.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _MOVES_TIMES = "spark.sql.parquet.int96TimestampConversion"
 _BETWEEN = "\u0001"
 _TABLES_KEPT = 16
 _OPEN_BYTES = 4 << 20
-"""Bytes that opening a file counts as: Iceberg's read.split.open-file-cost, and Spark's own default."""
+"""The cost of opening a file in bytes: Iceberg's read.split.open-file-cost, and Spark's own default."""
 _UNPLANNED = "org.apache.iceberg.spark.source.SparkTable"
-"""An Iceberg table in a plan of which Spark has not asked Iceberg for a scan yet."""
+"""An Iceberg table in a plan before Spark has asked Iceberg for its scan."""
 _FORMATS = {
     "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex": ("delta", "DeltaFiles"),
     "org.apache.spark.sql.delta.files.TahoeLogFileIndex": ("delta", ""),
     "org.apache.iceberg.spark.source.SparkBatchQueryScan": ("iceberg", "IcebergFiles"),
     _UNPLANNED: ("iceberg", ""),
 }
-"""Table formats by the class that lists a scan's files, and the class here that is over these files."""
+"""Table formats by the class that lists a scan's files, with our Java class for these files."""
 SUPPORTED = {
     "delta": "Delta Lake 4.4.0 with Spark 4.0, 4.1 or 4.2",
     "iceberg": "Iceberg 1.12.0 with Spark 4.1, or 1.11.0 with Spark 4.0",
 }
-"""The versions that tests run with."""
+"""The tested versions."""
 TITLES = {"delta": "Delta", "iceberg": "Iceberg"}
 
 
@@ -64,10 +64,9 @@ _NOT_PLANNED = {
 
 @dataclass(frozen=True, slots=True)
 class LakeListing:
-    """The files of a scan: those that the metadata ``table`` knows, in its order, then the others.
+    """The files of a scan: first the files in the metadata ``table``, in its order, then the others.
 
-    ``known``: the rows of the metadata that are of files of the scan. The size of an unknown file is the mean
-    of them.
+    ``known``: the metadata's rows for files of the scan. An unknown file counts with the mean size.
     """
 
     table: TableMetadata
@@ -80,7 +79,7 @@ class LakeListing:
         return len(self.sizes)
 
     def positions(self, metadata: TableMetadata) -> npt.NDArray[np.int64]:
-        """Return each file's row in metadata, -1 where it does not know the file."""
+        """Return each file's row in metadata, -1 for a file that it does not know."""
         found = np.full(self.files, -1, np.int64)
         is_own = metadata is self.table
         found[: len(self.known)] = (
@@ -91,7 +90,7 @@ class LakeListing:
 
 @lru_cache(maxsize=_TABLES_KEPT)
 def _row_of_each_file(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.int64]:
-    """Return the row that each file of the metadata ``over`` has in ``of``, -1 where it has none."""
+    """Return the row in ``of`` of each file of the metadata ``over``, -1 where there is none."""
     return same_files(match_paths(over.paths, of.paths), over, of)
 
 
@@ -99,8 +98,8 @@ def _row_of_each_file(of: TableMetadata, over: TableMetadata) -> npt.NDArray[np.
 class LakeScan:
     """A scan of a table; ``java``: a DeltaFiles or IcebergFiles of the JVM, None without one.
 
-    ``path``: the table's folder. ``schema``: in JSON, that of the version that is read. ``unsupported``: why
-    the JVM has no such class. ``tables`` and ``secondary`` as in PlainScan.
+    ``path``: the table's folder. ``schema``: the read version's, in JSON. ``unsupported``: why the JVM has no
+    such class. ``tables`` and ``secondary`` as in PlainScan.
     """
 
     facts: FileRelation
@@ -124,16 +123,16 @@ class LakeScan:
 
     @property
     def open_bytes(self) -> int:
-        """Spark's estimate of how many bytes are read while a file is opened."""
+        """Spark's estimate of the bytes that could be read while a file is opened."""
         return self.facts.open_bytes or _OPEN_BYTES
 
     @property
     def present(self) -> Mapping[Path, str]:
-        """What files know the scan's columns by, by their paths of names."""
+        """The identities in files of the scan's columns, by their paths of names."""
         return identities(self.schema, self.table_format)
 
     def why_not(self) -> str | None:
-        """Return why no file can be left out, whatever metadata there is."""
+        """Return why no file can be skipped, whatever the metadata."""
         if self.unsupported is None and not self.facts.is_enabled:
             return f"{ENABLED} is false"
         if self.java is not None and self.table_format == "iceberg" and not self.java.isOfFiles():
@@ -141,7 +140,7 @@ class LakeScan:
         return self.unsupported
 
     def take(self, found: Sequence[TableMetadata], secondary: Sequence[TableMetadata]) -> None:
-        """Keep the indexes that were collected of files read as the scan is about to read them."""
+        """Keep the indexes whose read signature fits the scan."""
         reasons = self.report.not_skipped_because
         if self.java is None:
             reasons.append(_NOT_PLANNED[self.table_format])
@@ -158,14 +157,14 @@ class LakeScan:
                 self.tables.append((table, compatible))
 
     def left(self, table: TableMetadata, masks: Sequence[tuple[TableMetadata, Mask]], *_of_plan: Any) -> Mask:
-        """Return the files of a table that neither the format nor skipping indexes leave out."""
+        """Return the files of a table that neither the format nor skipping indexes skip."""
         left = self._listed(table)
         for other, mask in masks:
             left &= may_hold(table, _row_of_each_file(other, table), mask)
         return left
 
     def listing(self, table: TableMetadata) -> LakeListing:
-        """Return the files of the scan as ``table`` knows them."""
+        """Return the listing of the scan's files against ``table``."""
         rows = np.flatnonzero(self._listed(table))
         files, size = self.scanned
         sizes = np.zeros(files, np.int64)
@@ -187,7 +186,7 @@ class LakeScan:
         digest = hashlib.sha256(np.packbits(mask).tobytes() + listing.known.tobytes())
         digest.update(repr((table.source.path, table.version, table.identity)).encode())
         mark = f"{np.count_nonzero(chosen)}/{listing.files}:{digest.hexdigest()[:32]}"
-        # The JVM goes by the rows that it was asked for last, those of the listing.
+        # The JVM uses the rows of its last request, which was the listing's.
         return self.java.relation(packed_mask(mask), MARK, mark), mark
 
 
@@ -206,7 +205,7 @@ class LakeScans:
         self._warnings = warnings
 
     def open(self, facts: FileRelation, logical: Any) -> LakeScan:
-        """Return the scan at a leaf of a plan; what is in the way of skipping goes into its report."""
+        """Return the scan at a leaf of a plan; obstacles to skipping go into its report."""
         table_format, java = _FORMATS[facts.kind]
         report = RelationReport(facts.roots, (None, None))
         scan = LakeScan(facts, logical, table_format, report, self._known)
@@ -237,13 +236,13 @@ class LakeScans:
     ) -> Any:
         """Return a plan with Iceberg's scans in it, if one of its tables has metadata; else the plan itself.
 
-        Spark asks for scans right after this rule, once filters have been pushed down; asked before, it has
-        them already. Commands that change rows prepare their plans before that, and are left alone.
+        Spark would ask for scans right after this rule, once filters have been pushed down; it keeps scans
+        that were made before. Commands that change rows prepare their plans earlier, and are left alone.
         """
         unplanned = [each for each in relations.of_files if each.kind == _UNPLANNED]
         if not unplanned or any(each.why_not == CHANGED for each in relations.others):
             return plan
-        with suppress(StarskipError):  # It is told when the metadata is asked for again.
+        with suppress(StarskipError):  # The error is reported when the metadata is looked up again.
             if any(
                 each.is_enabled and tables.find(each.roots, metadata_root or each.metadata_root)
                 for each in unplanned
@@ -255,7 +254,7 @@ class LakeScans:
 
 
 def _total(files: str, size: str, scanned: tuple[int, int]) -> tuple[int | None, int | None]:
-    """Return files and bytes of the whole version, None where its format does not tell them at once."""
+    """Return files and bytes of the whole version, None where its format does not have them at hand."""
     found = (int(files) if files else None, int(size) if size else None)
     return (max(found[0], scanned[0]) if found[0] is not None else None, found[1])
 

@@ -1,7 +1,7 @@
 """The read signature of Delta and Iceberg tables: the settings that affect the values read of a data file.
 
-Columns are matched by what files know them by, and their types are compared one by one (lake_columns), so
-that no schema is part of it. Iceberg's reader heeds no setting of Spark's Parquet reader.
+Columns are matched by their identity in files, and their types are compared one by one (lake_columns), so the
+signature has no schema. Iceberg's reader ignores the settings of Spark's Parquet reader.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from starskip.spark.skipping.relation_facts import OF_USERS_TYPES, signature_fac
 
 _PARQUET = "ParquetFileFormat"
 _BY_FORMAT_ITSELF = (FIELD_IDS_SETTING, "spark.sql.parquet.inferTimestampNTZ.enabled")
-"""Settings by which Spark finds columns or infers types, which is the table format's matter."""
+"""Settings by which Spark finds columns or infers types; here the table format does that."""
 _OF_PARQUET = tuple(each for each in OF_FORMAT[_PARQUET] if each not in _BY_FORMAT_ITSELF)
 
 
 def lake_signature(table_format: str, relation: Any, session: Mapping[str, str]) -> dict[str, str]:
-    """Return the signature of a table read through a JVM HadoopFsRelation, which Iceberg has none of.
+    """Return the signature of a table read through a JVM HadoopFsRelation; Iceberg has no such relation.
 
-    ``session``: settings of the session that reads, for Iceberg and for index types of users.
+    ``session``: settings of the reading session, for Iceberg and for index types of users.
     """
     found = {"format": table_format}
     if table_format == "delta":

@@ -56,11 +56,11 @@ def create(
     """Create indexes of a table's files, by specification such as ``minmax:ts``, beside the existing ones.
 
     ``table``: a path, or a DataFrame as ``spark.read`` or ``spark.table`` returns it. ``format`` and
-    ``options`` are those of ``spark.read`` for a path, by default what a table format has there, else
-    Parquet. A deleted index is restored. ``encrypt``: names of keys by specification; ``encrypt_listing``:
-    that of file names and partition values; ``keys``: see ``enable``. Raises ConfigError for an index that
-    the table cannot have, SourceError for a table that cannot be read, that is one of Hudi, or one of Delta
-    or Iceberg that is asked for as plain files, and StarskipError.
+    ``options`` as for ``spark.read``, for a path; by default the table format at the path, else Parquet. A
+    deleted index is restored. ``encrypt``: key names by specification; ``encrypt_listing``: key name for file
+    names and partition values; ``keys``: see ``enable``. Raises ConfigError for an index that the table
+    cannot have, SourceError for a table that cannot be read, for a Hudi table, and for a Delta or Iceberg
+    table that is asked for as plain files, and StarskipError.
     """
     if isinstance(indexes, str) or not indexes:
         raise ConfigError("name the indexes to create in a list, such as ['minmax:ts']", setting="index")
@@ -92,7 +92,7 @@ def refresh(
     ``full`` reads all files, which is needed after the schema or the reader's options have changed. A path is
     read as when its metadata was created, unless ``format`` or ``options`` are given. ``keys``: see
     ``enable``; an index without its key stays as it is, with a warning. Raises ConfigError for an index that
-    the table cannot have any more: delete it; otherwise as ``create``.
+    the table can no longer have, which must be deleted; otherwise as ``create``.
     """
     keep_overwritten(spark)
     if isinstance(table, str) and format is None:
@@ -117,7 +117,7 @@ def optimize(
 ) -> int | None:
     """Compact the metadata into one segment; return the version, None if there is nothing to compact.
 
-    Segments of which a part is locked stay as they are. ``keys``: see ``enable``.
+    Segments with a locked part stay as they are. ``keys``: see ``enable``.
     """
     storage = _storage(spark, table, metadata_root)
     return optimize_metadata(storage, new_commit(), keyring=keyring_of(spark, keys))
@@ -134,7 +134,8 @@ def rotate(
 ) -> int:
     """Wrap the metadata's data keys by the key ``following`` instead of ``former``; return the version.
 
-    Each is a name and a file. No index is made anew. Raises ConfigError for a key that is not the metadata's.
+    Each is a name and a file. No index is made anew. Raises ConfigError for a key that the metadata does not
+    use.
     """
     storage = _storage(spark, table, metadata_root)
     return rotate_keys(storage, named_key(*former), named_key(*following), new_commit()).version

@@ -1,4 +1,4 @@
-"""Spark's own listing of a table's files, taken anew, and the same one with some of the files alone."""
+"""Take Spark's own listing of a table's files anew, and restrict it to some of the files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from starskip.spark.skipping.listed_files import ListedFiles, listed_files
 from starskip.spark.skipping.table_relation import TableRelation
 
 _ASKED_ONE_BY_ONE = 200
-"""More files are listed anew, all of them."""
+"""With more files the whole table is listed anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +35,22 @@ class ListedTable:
     files: TableFiles
 
     def encoded_paths(self, chosen: Mask) -> pa.Array:
-        """Return the paths of the chosen files as ``_metadata.file_path`` has them, but for ``one_slash``."""
+        """Return the paths of the chosen files as in ``_metadata.file_path``, before ``one_slash``."""
         listed = self.listed if chosen.all() else self.listed.chosen(chosen)
         return one_slash(listed.paths(as_uri=True))
 
     def index_of(self, chosen: Mask) -> Any:
-        """Return the listing with the chosen files alone, made without asking the file system."""
+        """Return the listing of only the chosen files, without asking the file system."""
         if chosen.all():
             return self.index
         return self.listed.chosen(chosen).index(self.relation.session._jsparkSession)
 
 
 def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0) -> ListedTable:
-    """List the files; unless ``anew``, what Spark has listed when it made the relation may serve.
+    """List the files; unless ``anew``, Spark's listing from when it made the relation may serve.
 
-    Those of a Delta or Iceberg table are the snapshot's. ``clock_behind_ms``: how far the clock that stamps
-    the files is behind this machine's, as far as is known. Raises SourceError for a file that Spark reads
-    twice.
+    Files of a Delta or Iceberg table are the snapshot's. ``clock_behind_ms``: how far the clock that stamps
+    the files is known to be behind this machine's. Raises SourceError for a file that Spark reads twice.
     """
     toolbox = JvmToolbox(relation.session)
     now_ms = int(time.time() * 1000)
@@ -70,14 +69,14 @@ def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0)
 
 
 def _are_distinct(paths: pa.Array) -> bool:
-    # Listings are in order, as a rule: then a comparison with the next one tells it without a hash of each.
+    # Listings are mostly in order: comparing neighbours then shows duplicates without hashing.
     if pc.all(pc.less(paths[:-1], paths[1:])).as_py() is not False:
         return True
     return bool(pc.count_distinct(paths).as_py() == len(paths))
 
 
 def changed_since(listed: ListedTable, chosen: Mask) -> pa.Array:
-    """Return the paths of those of the chosen files that are others now, or not there any more."""
+    """Return the paths of the chosen files that have changed or are gone."""
     before = listed.files
     if np.count_nonzero(chosen) <= _ASKED_ONE_BY_ONE:
         positions = np.flatnonzero(chosen)
@@ -102,7 +101,7 @@ def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
 
 
 def one_slash(paths: pa.Array) -> pa.Array:
-    """Spark writes ``file:/x`` or ``file:///x`` as it happens."""
+    """Write paths with one slash: Spark writes either ``file:/x`` or ``file:///x``."""
     return pc.replace_substring_regex(paths, "^file:/+", "file:/")
 
 

@@ -1,6 +1,6 @@
-"""Files of one snapshot of Spark's listing, which stay in the JVM: columns of them, and choices of them.
+"""Files of one snapshot of Spark's listing, which stay in the JVM: read columns of them, choose some.
 
-ListedFiles.java holds them: nothing is asked or told of each file through py4j.
+ListedFiles.java holds them, so that no call through py4j is needed for each file.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.known_files import packed_mask, unpacked_mask
 
 _FILES_AT_ONCE = 200_000
-"""Whose paths come in one answer of the JVM, which holds it several times while it is sent."""
+"""Files whose paths come in one answer; the JVM holds several copies of it while it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedFiles:
-    """``java``: a starskip.ListedFiles of the JVM; ``files``: how many they are."""
+    """``java``: a starskip.ListedFiles of the JVM; ``files``: their number."""
 
     java: Any
     files: int
@@ -43,19 +43,19 @@ class ListedFiles:
         return pa.concat_arrays(pieces) if pieces else pa.array([], pa.string())
 
     def chosen(self, mask: Mask) -> ListedFiles:
-        """Return those of the files that a mask chooses."""
+        """Return the files that a mask chooses."""
         return ListedFiles(self.java.chosen(packed_mask(mask)), int(np.count_nonzero(mask)))
 
     def in_partitions(self, filters: Any) -> Mask:
-        """Return which of the files lie in partitions that a Scala sequence of filters leaves."""
+        """Return which of the files lie in partitions that pass a Scala sequence of filters."""
         return unpacked_mask(self.java.inPartitions(filters), self.files)
 
     def index(self, session: Any) -> Any:
-        """Return the listing that they are of with these files alone, made without asking the file system."""
+        """Return their listing restricted to these files, without asking the file system."""
         return self.java.index(session)
 
     def relation(self, logical: Any, option: tuple[str, str]) -> Any:
-        """Return the LogicalRelation ``logical`` with these files alone, and with a further option."""
+        """Return the LogicalRelation ``logical`` restricted to these files, with a further option."""
         return self.java.relation(logical, *option)
 
 

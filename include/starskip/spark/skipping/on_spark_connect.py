@@ -1,4 +1,4 @@
-"""Public functions in a session of Spark Connect: they warn, and leave the query as it is."""
+"""Public functions in a session of Spark Connect: they warn, and do not change the query."""
 
 from __future__ import annotations
 

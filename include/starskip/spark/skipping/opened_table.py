@@ -1,4 +1,4 @@
-"""Opens what functions of skipping are given as a table: a path, or a DataFrame of a table's rows."""
+"""Opens the table argument of skipping's functions: a path, or a DataFrame of a table's rows."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def opened_table(
     metadata_root: str | None,
     keyring: Keyring | None = None,
 ) -> TableRelation:
-    """Return the relation of a table's files, for a Delta or Iceberg table that of its newest snapshot.
+    """Return the relation of a table's files, for a Delta or Iceberg table of its newest snapshot's files.
 
-    ``table_format``: in place of what is found at the path. Raises SourceError for what is no table, and
-    NotPlainFiles for one of a table format that is asked for as plain files.
+    ``table_format``: instead of the format detected at the path. Raises SourceError for an argument that is
+    no table, and NotPlainFiles for a table format that is asked for as plain files.
     """
     snapshot = lake_snapshot(spark, table, table_format, options)
     if snapshot is None:
@@ -99,7 +99,7 @@ def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
     while plan.getClass().getSimpleName() in _THROUGH:
         plan = plan.child()
     kind = plan.getClass().getSimpleName()
-    # Delta's relation is of a class without a name that inherits from Spark's.
+    # Delta's relation has an anonymous class that inherits from Spark's.
     toolbox = JvmToolbox(frame.sparkSession)
     if kind == "LogicalRelation" and toolbox.is_of(f"{DATASOURCES}.HadoopFsRelation", plan.relation()):
         index = plan.relation().location()

@@ -1,7 +1,8 @@
-"""The bounds that a table's format has itself, where it cannot leave files out by them.
+"""The bounds of a table's own format, where the format itself cannot skip files by them.
 
-These are an OR whose other part an index of ours knows, and functions that the format does not know and that
-a module of ours maps to ranges. What the format has left out before would only cost time again.
+The format cannot skip for an OR whose other part only an index of ours can decide, nor for functions that
+only a module of ours maps to ranges. For other predicates the format has skipped files already, and a second
+look would only cost time.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ def with_bounds(
     indexes: Sequence[SkippingIndex],
     table_format: str,
 ) -> tuple[list[Expression], tuple[SkippingIndex, ...]]:
-    """Return predicates over a metadata's columns, and indexes of what the format knows of these columns.
+    """Return predicates over the metadata's columns, and indexes over the format's bounds of these columns.
 
-    ``predicates``: over the table's present columns; ``indexes``: those of the metadata.
+    ``predicates``: over the table's present columns; ``indexes``: the metadata's.
     """
     indexed = {name for index in indexes for name in index.columns}
     bounded = replace(columns, bounded=True, met={}, _done={})
@@ -49,7 +50,7 @@ def with_bounds(
 
 
 def _has_or(expression: Expression, *, negated: bool = False) -> bool:
-    """Return whether an expression is an OR, or has one among what is joined by AND and NOT."""
+    """Return whether an expression is an OR, or an AND or NOT that contains one."""
     if not isinstance(expression, Call) or expression.name not in ("And", "Or", "Not"):
         return False
     if expression.name == ("And" if negated else "Or"):
@@ -59,7 +60,7 @@ def _has_or(expression: Expression, *, negated: bool = False) -> bool:
 
 
 def _implied(expression: Expression) -> Iterator[Expression]:
-    """Yield what calls of functions in an expression imply of ordinary columns."""
+    """Yield the implications of function calls in an expression for ordinary columns."""
     for each in implications():
         found = each(expression)
         if found is not None:

@@ -23,11 +23,11 @@ def format_at(spark: SparkSession, path: str) -> TableFormat | None:
 def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = ()) -> None:
     """Raise SourceError for a path in a table of Delta, Iceberg or Hudi, as Hadoop's file systems show.
 
-    ``below``: folders below the path, of which none may be the folder of such a table.
+    ``below``: folders below the path; none of them may be the folder of such a table.
     """
     found = _Folders.of(spark, path)
     if found is None:
-        # No path of any file system: what reads it says so.
+        # No path of any file system: reading it will raise the error.
         return
     for folder in (*_with_folders_above(found.full), *below):
         table = found.format_of(folder)
@@ -37,7 +37,7 @@ def require_plain_files(spark: SparkSession, path: str, below: Iterable[str] = (
 
 @dataclass(frozen=True, slots=True)
 class _Folders:
-    """Looks into folders of the Hadoop file system that a path is of; ``full``: the path, qualified."""
+    """Looks into folders of a path's Hadoop file system; ``full``: the qualified path."""
 
     filesystem: Any
     paths: Any
@@ -61,7 +61,7 @@ class _Folders:
         try:
             return bool(self.filesystem.exists(self.paths(name)))
         except Py4JError:
-            # A folder above, say, that this user may not look into: nobody can tell.
+            # For example a folder above that this user may not look into: its format is unknown.
             return False
 
     def _names(self, folder: str) -> list[str]:
@@ -76,7 +76,7 @@ class _Folders:
 def _refusal(path: str, found: TableFormat, *, is_itself: bool) -> NotPlainFiles:
     """Return the error for ``path``, which was asked for as plain files, with both ways out.
 
-    ``is_itself``: the path is the table's folder, and not one of a folder in it or above it.
+    ``is_itself``: the path is the table's folder, not a folder in it or above it.
     """
     table = f"{'an' if found.name == 'Iceberg' else 'a'} {found.name} table"
     where = f"holds {table}" if is_itself else f"has files of {table}, {printable(found.folder, 150)}"

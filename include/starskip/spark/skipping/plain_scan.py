@@ -40,7 +40,8 @@ class PlainScan:
 
     ``tables`` and ``secondary``: metadata with compatible indexes of both families. ``unknown``: columns
     whose values in the metadata may differ from the values that the query reads, such as partition columns of
-    a catalog. ``unlike_arrow``: columns of which Spark may read other values than secondary indexes have.
+    a catalog. ``unlike_arrow``: columns whose values Spark may read otherwise than secondary indexes have
+    them.
     """
 
     facts: FileRelation
@@ -54,7 +55,7 @@ class PlainScan:
     table_format = ""
 
     def __post_init__(self) -> None:
-        """Take what the JVM knows of it."""
+        """Read its properties from the JVM."""
         self.folders, self.open_bytes = self.facts.folders, self.facts.open_bytes
         self.relation = self.logical.relation()
         self.report = RelationReport(self.facts.roots, self.relation.location())
@@ -71,14 +72,14 @@ class PlainScan:
         return self.toolbox.all_partitions(location) if self.facts.kind == _CATALOG_INDEX else location
 
     def why_not(self) -> str | None:
-        """Return why no file can be left out, whatever metadata there is."""
+        """Return why no file can be skipped, whatever the metadata."""
         if self.facts.kind not in (_IN_MEMORY_INDEX, _CATALOG_INDEX):
             lister = self.facts.kind.rpartition(".")[2]
             return f"its files are listed by {lister}, which is not Spark's own listing of a folder"
         return None if self.facts.is_enabled else f"{ENABLED} is false"
 
     def take(self, found: Sequence[TableMetadata], secondary: Sequence[TableMetadata]) -> None:
-        """Keep the indexes that were collected of files read as the relation is about to read them."""
+        """Keep the indexes whose read signature fits the relation."""
         reasons, now = self.report.not_skipped_because, read_signature(self.relation)
         why_not = dependent_rows(now)
         if why_not is not None:
@@ -103,9 +104,10 @@ class PlainScan:
         self.unlike_arrow = self.partition_columns | unknown | times_of_other_zones(now)
 
     def _is_of_a_catalog(self) -> bool:
-        """Return whether indexed partition columns may have other values than those that were collected.
+        """Return whether indexed partition columns may have other values than the collected ones.
 
-        Where the folders are not named after the partitions' values, the catalog may give a folder others.
+        Where the folders are not named after the partitions' values, the catalog may give a folder other
+        values.
         """
         named = {column_name((name,)).lower() for name in self.partition_columns}
         indexed = {
@@ -120,7 +122,7 @@ class PlainScan:
         predicates: Predicates,
         plan: Any,
     ) -> Mask | None:
-        """Return the files of a table that partitions and skipping indexes do not leave out, None for all."""
+        """Return the files of a table that neither partitions nor skipping indexes skip, None for all."""
         filters = self._partition_filters(predicates, plan)
         if not filters and all(mask.all() for _, mask in masks):
             return None
@@ -129,7 +131,7 @@ class PlainScan:
         for other, mask in masks:
             left &= may_hold(listing, listing.positions(other), mask)
         if filters:
-            with suppress(Exception):  # A filter may name a column that is called otherwise further down.
+            with suppress(Exception):  # A filter may name a column that has another name further down.
                 left &= listing.listed.in_partitions(self.toolbox.scala_list(filters))
         positions = listing.positions(table)
         found = np.zeros(table.files, np.bool_)
@@ -137,7 +139,7 @@ class PlainScan:
         return found
 
     def _partition_filters(self, predicates: Predicates, plan: Any) -> list[Any]:
-        """Return the predicates on partition columns alone, as Spark has them."""
+        """Return the predicates on partition columns only, as Spark's objects."""
         partitions = self.partition_columns
         return [
             each.java(plan)

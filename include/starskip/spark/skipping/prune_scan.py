@@ -39,7 +39,7 @@ from starskip.spark.skipping.why_not_skipped import why_not_skipped
 def prune_scan(scan: Scan, leaf: Node, predicates: Predicates, plan: Any, warnings: RuleWarnings) -> Any:
     """Return the leaf without files that cannot match, None if every file may match.
 
-    ``leaf`` is its node in the tree of ``plan``. What was decided goes into the scan's report.
+    ``leaf`` is its node in the tree of ``plan``. The decision goes into the scan's report.
     """
     started_s = time.perf_counter()
     report = scan.report
@@ -80,7 +80,7 @@ def prune_scan(scan: Scan, leaf: Node, predicates: Predicates, plan: Any, warnin
 
 @dataclass(frozen=True, slots=True)
 class _Judged:
-    """The files of one table's metadata that may match: ``mask``, None if its indexes know no predicate.
+    """The files of one table's metadata that may match: ``mask``, None if no index serves a predicate.
 
     ``report`` takes a listing and each file's row in the metadata. ``indexes``: skipping indexes; ``columns``
     finds columns that were renamed since they were indexed. ``names``: paths of secondary indexes that were
@@ -104,7 +104,7 @@ def _judged(
     zones: frozenset[str],
     warnings: RuleWarnings,
 ) -> _Judged:
-    """Evaluate the clause of a table's indexes; an index that fails is left out alone."""
+    """Evaluate the clause of a table's indexes; an index that fails is left out by itself."""
     reasons = scan.report.not_skipped_because
     in_zones = compatible.in_zones(zones)
     if in_zones.why_not is not None and in_zones.why_not != compatible.why_not:
@@ -119,7 +119,7 @@ def _judged(
     mask = None if clause is None else table.may_match(clause)
     reasons += [warnings.left_out(each, why) for each, why in failures.items()]
     changed = sorted(columns.changed) if columns else ()
-    reasons += [f"column {each}, of which no index was made: refresh in full" for each in changed]
+    reasons += [f"column {each}: refresh in full" for each in changed]
     indexes = tuple(each for each in in_zones.indexes if each.specification not in failures)
     report = partial(TableReport, table, (*indexes, *of_format), predicates)
     return _Judged(table, mask, report, indexes, columns)
@@ -135,7 +135,7 @@ class SecondaryReport:
     positions: npt.NDArray[np.int64]
 
     def skipped_by_each(self) -> dict[str, int]:
-        """Return the number of files without survivors of each index alone, and of all intersected."""
+        """Return the number of files without survivors for each index alone, and for all intersected."""
         return {
             name: int(np.count_nonzero(~may_hold(self.listing, self.positions, mask)))
             for name, mask in self.survivors.by_name().items()
@@ -148,9 +148,9 @@ def _survivors(
     warnings: RuleWarnings,
     files: Callable[[TableMetadata], WholeFileReads],
 ) -> Iterator[_Judged]:
-    """Yield the survivors of each table with secondary indexes; ``files`` tells how Spark reads its files.
+    """Yield the survivors of each table with secondary indexes; ``files`` gives the costs of its files.
 
-    What cannot be read costs the indexes, not the query; the reason goes into the scan's report.
+    An error of reading disables the indexes, not the query; the reason goes into the scan's report.
     """
     reasons = scan.report.not_skipped_because
     for table in scan.secondary:
@@ -185,7 +185,7 @@ def _why_not(
     if any(each.mask is not None for each in secondary):
         return [f"every file may hold a row that {AND.join(each.names)} leaves" for each in secondary]
     if any(each.why_not for each in secondary) and (is_plain or not own):
-        return []  # These say it already: an index serves a predicate, and was not read.
+        return []  # The other reasons cover it: an index serves a predicate, and was not read.
     columns = own[0].columns if own else None
     read = reader.read if columns is None else lambda node: columns.of(reader.read(node))
     used = [index for each in own for index in each.indexes]

@@ -19,7 +19,7 @@ relation for the whole one, or reuse the plan over other files.
 
 
 def mark(relation: Any) -> str | None:
-    """Return the mark of a relation that was pruned, None for another one."""
+    """Return the mark of a pruned relation, None for another relation."""
     found = relation.options().get(MARK)
     return str(found.get()) if found.isDefined() else None
 

@@ -34,7 +34,7 @@ def main() -> None:
     builder: Any = SparkSession.Builder
     builder.getOrCreate = with_skipping(builder.getOrCreate)
     sys.argv = arguments
-    # Python puts the folder of the script there; until now it is that of this program.
+    # Python puts the script's folder there; until now it is this program's folder.
     sys.path[0] = str(Path(arguments[0]).resolve().parent)
     runpy.run_path(arguments[0], run_name="__main__")
 

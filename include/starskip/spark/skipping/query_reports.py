@@ -1,4 +1,4 @@
-"""Record the relations of each query, and Spark's metrics of what it read when the query has ended."""
+"""Record the relations of each query, and Spark's read metrics when the query has ended."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SERVING = ("serve", _STREAMING)
 _QUERIES_KEPT = 1000
 _THREADS_KEPT = 1000
 _FILES_KEPT = 200_000_000
-"""Files in the listings of all kept queries, each of which keeps a byte for a file."""
+"""Files in the listings of all kept queries; a query keeps a byte for each file."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class QueryReports:
         self._toolbox = toolbox
         self._lock = threading.Lock()
         self._callers: set[int] = set()
-        # Not Spark's local properties: those go into its event logs, and from one Python thread to another.
+        # Not Spark's local properties, which go into its event logs, and from one Python thread to another.
         self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
         self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
@@ -158,7 +158,7 @@ class QueryReports:
         return [] if query is None else _stats(query)
 
     def of_planned(self, execution: Any) -> list[dict[str, Any]]:
-        """Return the same for a query that was planned and has not run; its scans are planned ones."""
+        """Return the same for a query that was planned and has not run, with the planned scans."""
         scans = scans_read(self._toolbox, execution.executedPlan(), planned_only=True)
         number = self._numbers.get(execution.tracker())
         with self._lock:
@@ -255,7 +255,7 @@ def scans_read(
 
 
 def _read_of_iceberg(toolbox: JvmToolbox, scan: Any) -> tuple[tuple[str, str], tuple[int, int]]:
-    """Return the key of a scan, and files and bytes of its tasks; Iceberg's metrics count what it chose."""
+    """Return the key of a scan, and files and bytes of its tasks; Iceberg's metrics count its own choice."""
     marked, root, files, size = java_list(new_java(toolbox.gateway, "IcebergFiles", scan).read(MARK))
     return (marked, "" if marked else root), (int(files), int(size))
 
@@ -295,7 +295,7 @@ class _Listener:
             if execution.tracker().phases().contains("analysis"):
                 self._reports.ended(execution.analyzed())
         except Exception as error:
-            log.warning("what has become of a table's indexes is not known: %s", printable(str(error), 300))
+            log.warning("the state of a table's indexes is not known: %s", printable(str(error), 300))
 
     class Java:
         implements = ("org.apache.spark.sql.util.QueryExecutionListener",)

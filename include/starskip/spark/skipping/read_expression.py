@@ -125,7 +125,7 @@ class ExpressionReader:
 
 
 def _class_of_literal(node: Node) -> str | None:
-    """Return the class of an object that stands in a plan, as it writes itself: ``ParseUrlEvaluator``."""
+    """Return the class of an object in a plan, from its text: ``ParseUrlEvaluator``."""
     value = node.fields.get("value") if node.name == "Literal" else None
     return value.partition("(")[0] if isinstance(value, str) and "Evaluator(" in value else None
 

@@ -1,4 +1,4 @@
-"""Estimate how much Spark reads of a file, which decides which indexes are worth reading, not which files."""
+"""Estimate the share of a file that Spark reads, to decide which indexes are worth reading."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _BYTES: Mapping[str, int] = {
     "timestamp_ntz": 8,
     "string": 20,
 }
-"""Bytes of a value by its type, as Spark assumes them where it has no statistics (DataType.defaultSize)."""
+"""Bytes of a value by its type, Spark's assumption without statistics (DataType.defaultSize)."""
 
 
 def read_ratio(leaf: Node) -> float:
-    """Estimate which share of its bytes Spark reads of a relation: the columns of its filter and project."""
+    """Estimate the share of a relation's bytes that Spark reads: the columns of its filter and project."""
     output = {
         attribute_identity(each): _bytes(each.fields["dataType"]) for each in leaf.expressions("output")
     }

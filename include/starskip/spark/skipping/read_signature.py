@@ -34,7 +34,7 @@ _FILES_ONLY = frozenset(
 )
 """Options that choose files, infer the schema, or apply to writing."""
 UNSTORED_OPTIONS = ("starskip.", "parquet.encryption.", "parquet.crypto.")
-"""Beginnings of our own options, and of those with keys of encrypted files, which change no value."""
+"""Beginnings of options that change no value: our own, and keys of encrypted files."""
 POSITIONAL = "columns by position"
 ZONE_OF_JVM = "zone of the JVM"
 ADDED = "values of columns that were added"
@@ -94,7 +94,7 @@ _ZONE_OF_JVM = frozenset({"OrcFileFormat"})
 """ORC stores the writer's wall-clock time, and returns it in the reader's time zone."""
 ZONED_CONVERSION = "spark.sql.parquet.int96TimestampConversion"
 _NO_MATTER = frozenset({"comment", "__CHAR_VARCHAR_TYPE_STRING"})
-"""Metadata is of the values in the files, not of the values padded to CHAR(n)."""
+"""Metadata describes the values in the files, not the values padded to CHAR(n)."""
 LEGACY_REBASE = {
     "ParquetFileFormat": (
         "spark.sql.parquet.datetimeRebaseModeInRead",
@@ -108,8 +108,8 @@ LEGACY_REBASE = {
 def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     """Return the signature of a JVM HadoopFsRelation; two signatures are compared as a whole.
 
-    ``asking``: the SQLConf of the session that reads, which need not be the one that made the relation; None
-    for that of the active session.
+    ``asking``: the SQLConf of the reading session, which need not be the session that made the relation; None
+    for the active session's.
     """
     facts = signature_facts(relation, _ALL_SETTINGS, asking)
     name, settings, partitions = facts["format"], dict(facts["settings"]), facts["partitions"]
@@ -121,7 +121,7 @@ def read_signature(relation: Any, asking: Any = None) -> dict[str, str]:
     found = {"format": name, "schema": _schema_text(facts["schema"], compact=True)}
     for key in (*_OF_ALL, *(_OF_TEXT if of_format is None else of_format)):
         if key not in settings:
-            continue  # of a newer Spark
+            continue  # an option of a newer Spark
         found[key] = settings[key]
         if asked[key] != settings[key]:
             # Spark reads some settings from one session, some from the other.
@@ -166,7 +166,7 @@ def _schema_text(schema: str, *, compact: bool) -> str:
 
 
 def _schema(data_type: Any) -> Any:
-    """Remove from a type's JSON what does not affect values: nullability, comments."""
+    """Remove the parts of a type's JSON that do not affect values: nullability, comments."""
     if isinstance(data_type, list):
         return [_schema(each) for each in data_type]
     if not isinstance(data_type, dict):
@@ -174,6 +174,6 @@ def _schema(data_type: Any) -> Any:
     kept = {key: _schema(value) for key, value in data_type.items() if key not in ("nullable", "metadata")}
     kept.pop("containsNull", None)
     kept.pop("valueContainsNull", None)
-    # Such as the default of a column that was added later.
+    # For example the default of a column that was added later.
     metadata = {key: value for key, value in data_type.get("metadata", {}).items() if key not in _NO_MATTER}
     return {**kept, "metadata": metadata} if metadata else kept

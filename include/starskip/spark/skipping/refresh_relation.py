@@ -53,9 +53,9 @@ def refresh_relation(
 ) -> Refreshed:
     """Bring metadata up to date, and add the indexes ``created`` to the existing ones.
 
-    An index whose type fails is left out alone, like those in ``failed``, with a warning that names it.
-    ``encryption``: the keys, by default those of the environment. Raises ConfigError for an index that the
-    table cannot have any more, and StarskipError if every index that was to be made failed.
+    An index whose type fails is left out by itself, like the indexes in ``failed``, with a warning that names
+    it. ``encryption``: the keys, by default the environment's. Raises ConfigError for an index that the table
+    can no longer have, and StarskipError if every new index failed.
     """
     if (why := dependent_rows(relation.read_signature)) is not None:
         raise SourceError(f"{relation.path}: {why}", source=relation.path)
@@ -76,7 +76,7 @@ def refresh_relation(
     failed = {**(existing.not_understood if existing else {}), **faults, **failed}
     indexes = [*created, *known]
     send_modules(spark.sparkContext, indexes)
-    # An index of an unavailable type is a user's.
+    # An index of an unavailable type can only be a user's.
     locked = existing.locked_indexes if existing else ()
     if not any(map(is_user_type, [*indexes, *locked])) and not failed:
         relation = replace(relation, read_signature=without_users_types(relation.read_signature))
@@ -122,20 +122,20 @@ def _reader(relation: TableRelation, indexes: Sequence[SkippingIndex]) -> SparkR
 def _unnamed(
     relation: TableRelation, existing: TableMetadata | None, encryption: Encryption
 ) -> tuple[SkippingIndex, ...]:
-    """Return what is kept of files beside indexes: bounds of a table format, unless keys hide values."""
+    """Return the groups kept for files besides indexes: a table format's bounds, unless keys hide values."""
     is_plain = not (encryption.indexes or encryption.listing or (existing and existing.state.keys.names))
     return (FormatBounds(),) if isinstance(relation, LakeRelation) and is_plain else ()
 
 
 def require_one(specifications: Iterable[str], failed: Mapping[str, str]) -> None:
-    """Raise StarskipError if every index that was to be made failed."""
+    """Raise StarskipError if every new index failed."""
     if failed and all(each in failed for each in specifications):
         specification, why = next(iter(failed.items()))
         raise StarskipError(f"{specification}: cannot be made: {why}")
 
 
 def location_of(spark: SparkSession, table_path: str, metadata_root: str | None) -> str:
-    """Return the location of a table's metadata; the default root is that of the session."""
+    """Return the location of a table's metadata; the default root is the session's."""
     return metadata_location(qualified(spark, table_path), metadata_root or configured_root(spark.conf))
 
 

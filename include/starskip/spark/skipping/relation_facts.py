@@ -1,4 +1,4 @@
-"""Fetch the facts on a plan's relations of files from the JVM, in one call for a plan or relation."""
+"""Fetch the facts about a plan's relations of files from the JVM, in one call for a plan or relation."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ OF_USERS_TYPES = (
 )
 """Session settings that affect aggregates such as ``hour(ts)``, for any format."""
 _SETTINGS = (ENABLED, METADATA_ROOT, f"spark.{METADATA_ROOT}", _CORRUPT, *OF_USERS_TYPES, *SECONDARY_NAMES)
-CHANGED = "it is what a command changes: files are left out of what queries and commands read alone"
+CHANGED = "a command changes it: files are skipped only in tables that are read"
 _OTHERS = {
-    "v2": "it is read by a source of Spark's DataSource V2, of whose files none can be left out (those of "
+    "v2": "it is read by a source of Spark's DataSource V2, whose files cannot be skipped (files of "
     "Parquet, ORC, JSON, CSV and Avro can: name the format in spark.sql.sources.useV1SourceList)",
     "delta_v2": "it is read by Delta's DataSource V2: set spark.databricks.delta.v2.enableMode to NONE",
     "changed": CHANGED,
-    "stream": "it is read as a stream: files are left out of batch queries alone",
+    "stream": "it is read as a stream: files are skipped in batch queries only",
     "cache": "its rows are read from a cache, which was filled before",
     "hive": "it is read by a SerDe of Hive (Spark reads it itself with "
     "spark.sql.hive.convertMetastoreParquet, or convertMetastoreOrc)",
@@ -50,7 +50,8 @@ class FileRelation:
     """A relation of files in a plan; ``at``: its position among the leaves, ``first``: its first occurrence.
 
     ``kind`` is the class of its file index, ``roots`` are its root paths, ``files`` the roots that are files,
-    unless there are many. ``open_bytes``: Spark's estimate of how many are read while a file is opened.
+    unless there are many. ``open_bytes``: Spark's estimate of the bytes that could be read while a file is
+    opened.
     """
 
     at: int
@@ -95,7 +96,7 @@ class OtherRelation:
 
 @dataclass(frozen=True, slots=True)
 class Relations:
-    """The relations of a plan: unpruned ones of files, and others; ``leaves``: the number of leaves.
+    """The relations of a plan: unpruned relations of files, and others; ``leaves``: the number of leaves.
 
     ``emptied``: the folder whose files the plan, a command, removes, None if it removes none.
     """
@@ -131,7 +132,7 @@ def emptied_folder(plan: Any) -> str | None:
 def signature_facts(relation: Any, settings: Sequence[str], asking: Any = None) -> Mapping[str, Any]:
     """Return the facts for the read signature of a JVM HadoopFsRelation, with the settings that have a value.
 
-    ``asking``: the SQLConf of the session that reads, None for that of the active session.
+    ``asking``: the SQLConf of the reading session, None for the active session's.
     """
     packed = _facts().signature(relation, "\n".join(settings), asking)
     found: Mapping[str, Any] = json.loads(_unpacked(packed))

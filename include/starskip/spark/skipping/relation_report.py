@@ -22,7 +22,7 @@ from starskip.spark.skipping.why_not_skipped import EVERY_FILE
 
 
 class ListedFiles(Protocol):
-    """The files of a scan, as SparkListing has them."""
+    """The files of a scan, as in SparkListing."""
 
     @property
     def files(self) -> int:
@@ -73,16 +73,16 @@ class TableReport:
                     continue
                 count = int(np.count_nonzero(~kept))
                 if count or not is_of_format(index):
-                    # The format has left out by itself what its bounds alone can.
+                    # The format has already skipped the files that its bounds alone can rule out.
                     found[index.specification] = count
                 alone &= kept
             return found | self._by_several(alone)
         except StorageError:
-            # The query has run; that its metadata cannot be asked again is no fault of it.
+            # The query has run; a later failure to read its metadata is not its fault.
             return {}
 
     def _by_several(self, alone: Mask) -> dict[str, int]:
-        """Return the files skipped by the fewest indexes that skip together what none skips alone."""
+        """Return the files that only several indexes together skip, for the fewest such indexes."""
         together = self._kept(self.indexes)
         if together is None or np.array_equal(alone, together & alone):
             return {}
@@ -110,7 +110,7 @@ class RelationReport:
     """One relation; ``mark`` is None if it is read whole, ``listing`` None if no file was judged.
 
     ``location`` is its FileIndex in the JVM, or the total of files and bytes, None if unknown. ``scanned``:
-    files and bytes that a table format has left by its own means, named ``by_format``; None for plain files.
+    files and bytes that a table format's own planning, named ``by_format``, has left; None for plain files.
     ``why_empty``: why a listing has no files.
     """
 
@@ -139,11 +139,11 @@ class RelationReport:
     def take_scan(
         self, totals: tuple[int | None, int | None], scanned: tuple[int, int], by_format: str
     ) -> None:
-        """Record files and bytes of the version of a table, and of a scan of it by its format's own means."""
+        """Record files and bytes of the table's version, and of its scan after the format's own planning."""
         self.location, self.scanned, self.by_format = totals, scanned, by_format
 
     def take_listing(self, listing: ListedFiles, chosen: Mask) -> None:
-        """Record the chosen files of a listing, and how many files were unknown to the metadata."""
+        """Record the chosen files of a listing, and the number of files unknown to the metadata."""
         self.listing, self.chosen = listing, chosen
         known = np.zeros(listing.files, np.bool_)
         for table in self.tables:
@@ -200,7 +200,7 @@ class RelationReport:
             return 0
         rows, left = 0, ~self.chosen
         for table in self.tables:
-            # What two families know of one file counts once.
+            # Rows of a file that two families know count once.
             mine = left & (table.positions >= 0)
             counts = table.metadata.rows.take(table.positions[mine])
             if counts.null_count:

@@ -10,7 +10,7 @@ from starskip.spark.skipping.failures import error_summary
 
 log = logging.getLogger("starskip.skipping")
 _MOST_WARNINGS = 100
-"""Further texts are not logged: beyond so many, they differ by the query only."""
+"""Further texts are not logged: beyond this number they differ by the query only."""
 
 
 class RuleWarnings:
@@ -26,7 +26,7 @@ class RuleWarnings:
         text = error_summary(error)
         if self._is_new(text):
             log.warning("not skipping files of %s, which is read whole: %s", what, text)
-        return f"it could not be found out which files to leave out: {text}"
+        return f"the files to skip could not be determined: {text}"
 
     def left_out(self, specification: str, why: str) -> str:
         """Log that one index is not used, while the table's other indexes are; return the reason."""

@@ -24,7 +24,7 @@ _DISTINCT_ERROR_RATIO = 0.05
 
 
 def column_facts(relation: TableRelation, columns: Sequence[str], files: int) -> dict[str, ColumnMeans]:
-    """Return facts of those of ``columns`` that the table has, from one pass over ``files`` files."""
+    """Return facts of the ``columns`` that the table has, from one pass over ``files`` files."""
     known = _known(relation, columns)
     if not known:
         return {}
@@ -47,7 +47,7 @@ def column_facts(relation: TableRelation, columns: Sequence[str], files: int) ->
 
 
 def sample_values(relation: TableRelation, columns: Sequence[str], rows: int) -> dict[str, pa.Array]:
-    """Return the values of about ``rows`` rows of some files, of those of ``columns`` that the table has."""
+    """Return the values of about ``rows`` rows of some files, for the ``columns`` that the table has."""
     known = _known(relation, columns)
     if not known:
         return {}

@@ -14,7 +14,7 @@ SECONDARY_NAMES = tuple(_NAMES)
 
 
 def secondary_settings(of_session: Mapping[str, str]) -> SecondarySettings:
-    """Return the settings of a session, with defaults; raise ConfigError naming one that is wrong."""
+    """Return the settings of a session, with defaults; raise ConfigError naming a wrong one."""
     given = {
         each.name: setting_value(each, of_session[name])
         for name, each in _NAMES.items()
@@ -24,6 +24,6 @@ def secondary_settings(of_session: Mapping[str, str]) -> SecondarySettings:
 
 
 def as_session_settings(settings: Settings) -> dict[str, str]:
-    """Return what ``secondary_settings`` reads as the settings of a night."""
+    """Return a night's settings in the form that ``secondary_settings`` reads."""
     own = settings.of(SecondarySettings)
     return {name: value_text(getattr(own, each.name)) for name, each in _NAMES.items()}

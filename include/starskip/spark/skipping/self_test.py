@@ -62,7 +62,7 @@ def check_rule(spark: SparkSession, tables: TableFinder) -> None:
 
 
 def check_skip(spark: SparkSession, tables: TableFinder, skip: Callable[[DataFrame], DataFrame]) -> None:
-    """Raise RuntimeError unless ``skip`` makes such a query of it."""
+    """Raise RuntimeError unless ``skip`` has the same effect."""
     with tempfile.TemporaryDirectory(prefix="starskip-self-test-") as folder:
         for value in (1, 2):
             Path(folder, f"{value}.json").write_text(f'{{"a": {value}}}\n')

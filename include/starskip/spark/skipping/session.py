@@ -51,7 +51,7 @@ class _Skipping:
         self.reports.ended = self._ended
         self.registered = False
         self.tested: set[str] = set()
-        """Sessions, by UUID, whose planning was found to leave files out."""
+        """Sessions, by UUID, whose planning was tested to skip files."""
         self.keys: Mapping[str, KeySource] = {}
         self.switch(enabled=False)
 
@@ -83,7 +83,7 @@ _of_contexts: WeakKeyDictionary[SparkContext, _Skipping] = WeakKeyDictionary()
 def _stop_callbacks() -> None:
     """Stop callbacks from the JVM, which runs on for a while unless ``stop`` was called."""
     for skipping in list(_of_contexts.values()):
-        with suppress(Exception):  # a JVM that has ended, say
+        with suppress(Exception):  # for example because the JVM has ended
             skipping.reports.close()
         with suppress(Exception):
             skipping.rule.overwritten.keep_all()
@@ -96,7 +96,7 @@ def enable(
     modules: Iterable[str] = (),
     keys: Mapping[str, KeySource] = MappingProxyType({}),
 ) -> None:
-    """Skip irrelevant files in all queries of this session, and of others of its application.
+    """Skip irrelevant files in all queries of this session and of the other sessions of its application.
 
     ``metadata_root``: the location of all tables' metadata, if not beside their files (also the setting
     ``starskip.metadata.root``). ``modules``: Python modules with index types and functions of users (also
@@ -229,9 +229,9 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
 
 
 def keyring_of(spark: SparkSession, keys: Mapping[str, KeySource]) -> Keyring:
-    """Return the keys that are given, those that ``enable`` was given, and those of the environment.
+    """Return the given keys, the keys given to ``enable``, and the environment's keys.
 
-    Raises ConfigError for one that cannot be read.
+    Raises ConfigError for a key that cannot be read.
     """
     skipping = _of_contexts.get(spark.sparkContext)
     return Keyring.from_environment(os.environ, {**(skipping.keys if skipping else {}), **keys})
@@ -244,7 +244,7 @@ def _usable(keys: Mapping[str, KeySource]) -> Mapping[str, KeySource]:
             Keyring.from_environment(os.environ, {name: source})
             found[name] = source
         except ConfigError as error:
-            log.warning("%s; what is encrypted by the key %s is not used", error, printable(name))
+            log.warning("%s; metadata encrypted by the key %s is not used", error, printable(name))
     return found
 
 
@@ -256,7 +256,7 @@ def keep_overwritten(spark: SparkSession) -> None:
 
 
 def _check_once(skipping: _Skipping, spark: SparkSession) -> None:
-    """Raise RuntimeError unless this session's planning leaves files out; it is tested until it does."""
+    """Raise RuntimeError unless this session's planning skips files; it is tested until it does."""
     session = str(spark._jsparkSession.sessionUUID())
     if session not in skipping.tested:
         check_rule(spark, skipping.tables)

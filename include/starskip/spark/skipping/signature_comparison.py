@@ -1,4 +1,4 @@
-"""Compare read signatures: which settings differ, and what a signature rules out by itself."""
+"""Compare read signatures: settings that differ, and columns and formats that a signature rules out."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def same_columns(then: Mapping[str, str], now: Mapping[str, str]) -> frozenset[s
 
 
 def unsure_partitions(found: Mapping[str, str]) -> frozenset[str]:
-    """Return partition columns that Spark may read otherwise than it prunes by: decimals."""
+    """Return partition columns that Spark may read otherwise than it prunes them: decimals."""
     fields = json.loads(found.get(f"{PARTITION} schema", '{"fields": []}'))["fields"]
     return frozenset(each["name"] for each in fields if str(each["type"]).startswith("decimal"))
 
 
 def read_otherwise(found: Mapping[str, str], file_format: str) -> str | None:
-    """Return why Spark may read other values than Arrow does of files of a format, None if it does not."""
+    """Return why Spark may read other values from files of a format than Arrow, None if it does not."""
     name = found["format"].removesuffix("FileFormat")
     why_not = why_not_indexed(name.lower())
     if why_not is not None:
@@ -94,8 +94,8 @@ def times_of_other_zones(found: Mapping[str, str]) -> frozenset[str]:
 def structs_by_ids(found: Mapping[str, str]) -> frozenset[str]:
     """Return the columns of structs that are found in files by their field ids.
 
-    What a field of theirs holds depends on the columns that a query reads. If it needs single fields alone,
-    Spark forgets the id of the column, and looks for its name.
+    The value of such a field depends on the columns that a query reads: if a query needs only single fields,
+    Spark drops the id of the column, and looks for its name.
     """
     if found.get(FIELD_IDS_SETTING) != "true":
         return frozenset()
@@ -111,7 +111,7 @@ def dependent_rows(found: Mapping[str, str]) -> str | None:
     Metadata that was collected with some columns is then not valid for queries of others.
     """
     if found.get(NULL_STRUCTS) == "true":
-        return f"with {NULL_STRUCTS} what is null depends on the columns that are read"
+        return f"with {NULL_STRUCTS} null structs depend on the columns that are read"
     if "option avroschemaurl" in found:
         return "avroSchemaUrl names a schema that may change"
     is_pruned = found.get("option columnpruning", found.get(CSV_PRUNING)) != "false"
@@ -119,7 +119,7 @@ def dependent_rows(found: Mapping[str, str]) -> str | None:
         quote = found.get("option quote", '"')
         if found.get("option escape") == quote or found.get(_UNESCAPED, "").upper() == "BACK_TO_DELIMITER":
             return (
-                "with this escape what a line holds depends on the columns that are read: set the option "
+                "with this escape the values of a line depend on the columns that are read: set the option "
                 "columnPruning to false"
             )
     return None

@@ -1,7 +1,7 @@
-"""Spark's own listing of a relation's files as columns, and where each file is in the metadata.
+"""Spark's own listing of a relation's files as columns, and each file's row in the metadata.
 
-The listing is a snapshot, which Spark keeps until it is told to refresh; metadata is compared with the very
-files that are about to be read.
+The listing is a snapshot, which Spark keeps until a refresh; metadata is compared with exactly the files that
+are about to be read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Kept = TypeVar("_Kept", bound="_OfFiles")
 
 @dataclass(eq=False)
 class SparkListing:
-    """The files of one snapshot; ``listed`` are they in the JVM."""
+    """The files of one snapshot; ``listed``: the same files in the JVM."""
 
     listed: ListedFiles
     paths: pa.Array
@@ -116,7 +116,7 @@ class _OfFiles(Protocol):
 
 
 def forget_oldest(kept: OrderedDict[int, _Kept], most: int, most_files: int) -> None:
-    """Leave the newest things: so many at most, fewer if they hold on to too many files, but always one."""
+    """Keep the newest items: at most ``most``, fewer if they hold too many files, but always one."""
     files = sum(each.files for each in kept.values())
     while len(kept) > most or (len(kept) > 1 and files > most_files):
         files -= kept.popitem(last=False)[1].files

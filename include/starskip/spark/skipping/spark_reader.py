@@ -53,7 +53,7 @@ class SparkReader:
         return self._listed.files
 
     def collect(self, order: CollectOrder, staged: StagedWrite) -> Collection:
-        """See TableReader; reads footers if most of them hold everything that is ordered."""
+        """See TableReader; reads footers if most of them hold everything in the order."""
         listed = self._last()
         paths = joined(order.files, "path")
         at = match_paths(paths, listed.files.paths)

@@ -102,7 +102,7 @@ class SparkSkipping:
             return Refreshed(storage.place, version, files, 0, 0, 0, 0, in_full=False, indexes=())
 
     def faults(self, table: LakeTable, indexes: Sequence[SkippingIndex]) -> Mapping[str, str]:
-        """See SkippingEngine.faults; the table is opened once, for which Spark may read a file's schema."""
+        """See SkippingEngine.faults; the table is opened once, and Spark may read a file's schema for it."""
         if not indexes:
             return {}
         with spark_failures(table.path):
@@ -133,7 +133,7 @@ class SparkSkipping:
             yield queries.replay
 
     def _relation(self, table: LakeTable) -> TableRelation:
-        """Return the table's files, with the names that its columns have today."""
+        """Return the relation of the table's files, with the present names of its columns."""
         snapshot = lake_snapshot(self.session, table.path, table.listed_format, table.options)
         if snapshot is None:
             return table_relation(self.session, table.path, table.file_format, table.options)
@@ -150,7 +150,7 @@ def _fault(index: SkippingIndex, relation: TableRelation) -> str | None:
     return _ONE_FILE.format(path=relation.path) if _is_one_file(relation) else None
 
 
-_ONE_FILE = "{path} is one file, of which nothing can be left out: indexes are of a folder of files"
+_ONE_FILE = "{path} is a single file, so no file can be skipped: indexes need a folder of files"
 
 
 def _is_one_file(relation: TableRelation) -> bool:

@@ -42,7 +42,7 @@ class _Answer:
 
 
 class TableFinder:
-    """``clock`` returns monotonic seconds; ``artefact`` and ``parse``: of which family."""
+    """``clock`` returns monotonic seconds; ``artefact`` and ``parse``: the family's."""
 
     def __init__(
         self,
@@ -55,9 +55,9 @@ class TableFinder:
         self._artefact, self._parse = artefact, parse
         self._answers: dict[str, _Answer] = {}
         self.keyring: Keyring | None = None
-        """The keys of encrypted metadata; None stands for those of the environment."""
+        """The keys of encrypted metadata; None stands for the environment's keys."""
         self.given: dict[str, TableMetadata] = {}
-        """Metadata that lies in no store, by the table's path."""
+        """Metadata that is in no store, by the table's path."""
         self._lock = threading.Lock()
 
     def find(self, roots: Iterable[str], metadata_root: str | None) -> list[TableMetadata]:

@@ -39,15 +39,15 @@ _SURE_OF_ALL_ROWS = {
     # A file that is skipped now because it cannot be read may be read at the next query.
     "ignorecorruptfiles": "false",
     "ignoremissingfiles": "false",
-    # Which rows are dropped, or become null, depends on the columns that a query reads: none may be here.
+    # Which rows are dropped, or become null, depends on the columns that a query reads: here no row may be.
     "mode": "PERMISSIVE",
 }
 COLLECTING = {
-    # What the aggregates of indexes name is meant as it is written there.
+    # Names in the aggregates of indexes are exact.
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.functionResolution.sessionOrder": "second",
     PARTIAL_RESULTS: "true",
-    # Values as the files hold them: a query may be of those, or of those that are filled with spaces.
+    # Values as the files hold them: a query may compare these, or the values padded with spaces.
     "spark.sql.readSideCharPadding": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
@@ -55,18 +55,18 @@ COLLECTING = {
 """Settings of a session while metadata is collected in it."""
 MALFORMED = "_starskip_malformed"
 FILE_PATH = "_starskip_file_path"
-"""The column of each row's file where rows are of several relations, which Spark has no metadata of."""
+"""The column of each row's file where rows come from several relations, without Spark's ``_metadata``."""
 _CORRUPT = "columnnameofcorruptrecord"
 _THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 SCHEMA_OPTION = "starskip.schema"
 FORMATS = ("parquet", "orc", "avro", "json", "csv")
 TEXT_FORMATS = ("csv", "json")
-"""A schema of theirs is inferred from values, which are others tomorrow."""
+"""Formats whose schema is inferred from values, which may change."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRelation:
-    """``logical`` is a LogicalRelation of the JVM; ``session`` is one for collecting alone."""
+    """``logical`` is a LogicalRelation of the JVM; ``session`` is a session for collecting only."""
 
     session: SparkSession
     logical: Any
@@ -76,7 +76,7 @@ class TableRelation:
     schema: StructType
     read_signature: Mapping[str, str]
     listed_ms: int | None
-    """Before it was listed just now; None for a relation of unknown age."""
+    """A time just before it was listed; None for a relation of unknown age."""
 
     @property
     def relation(self) -> Any:
@@ -90,7 +90,7 @@ class TableRelation:
 
     @property
     def partition_columns(self) -> list[str]:
-        """The columns that stand in the files' paths."""
+        """The columns whose values are in the files' paths."""
         return list(self.relation.partitionSchema().fieldNames())
 
     @property
@@ -125,15 +125,15 @@ class TableRelation:
         return column_name(tuple(path))
 
     def of_indexes(self, indexes: Iterable[SkippingIndex]) -> TableRelation:  # noqa: ARG002
-        """Return the relation as what indexes are of is read; Spark itself reads no more of plain files."""
+        """Return the relation for reading indexed columns; for plain files the relation itself serves."""
         return self
 
     def rows(self, file_index: Any, schema: Any = None) -> DataFrame:
         """Return the rows of the files of ``file_index``, all of them or an error.
 
-        ``schema``: of the JVM, what is read of the files; the table's by default.
-        Of JSON with a column ``MALFORMED``, null in rows of lines that are JSON: of others it depends on the
-        columns that are read what a row holds.
+        ``schema``: a JVM schema of the columns to read; the table's by default. Rows of JSON have a column
+        ``MALFORMED``, which is null for valid lines: the row of a malformed line depends on the columns that
+        are read.
         """
         jvm = jvm_names(self.session.sparkContext._gateway)
         old = self.relation
@@ -175,7 +175,7 @@ class TableRelation:
         return self.rows(listed.index_of(chosen))
 
     def _malformed_column(self, options: Mapping[str, str]) -> str | None:
-        """Return the column of lines that are no JSON, which is added if the table has none."""
+        """Return the column of malformed lines, which is added if the table has none."""
         if self.file_format != "json":
             return None
         own = options.get(_CORRUPT) or self.session.conf.get("spark.sql.columnNameOfCorruptRecord")
@@ -183,7 +183,7 @@ class TableRelation:
 
 
 def file_path_of(rows: DataFrame) -> Column:
-    """Return the column of the file that each row is of, as ``one_slash`` writes it."""
+    """Return the column of each row's file, as ``one_slash`` writes it."""
     if FILE_PATH in rows.columns:
         return sql.col(FILE_PATH)
     return sql.regexp_replace(rows.metadataColumn("_metadata")["file_path"], "^file:/+", "file:/")
@@ -195,9 +195,9 @@ def table_relation(
     file_format: str = "parquet",
     options: Mapping[str, str] | None = None,
 ) -> TableRelation:
-    """Return the relation of a path, or of a DataFrame of nothing but a table's files.
+    """Return the relation of a path, or of a DataFrame that only reads a table's files.
 
-    Raises SourceError for what is no table of plain files, or cannot be read as that format.
+    Raises SourceError for an argument that is no table of plain files, or cannot be read in that format.
     """
     session = SparkSession(spark.sparkContext, spark._jsparkSession.cloneSession())
     listed_ms = int(time.time() * 1000) if isinstance(table, str) else None
@@ -230,10 +230,10 @@ def table_relation(
         for name, value in options_given.items()
         if name not in ("path", "basepath") and not name.startswith(UNSTORED_OPTIONS)
     }
-    # Of the session as it is for the user's queries, which is what they are compared with.
+    # From the session of the user's queries, whose signature it is compared with.
     found = read_signature(relation, session._jsparkSession.sessionState().conf())
     if PARTIAL_RESULTS in found:
-        # Without them what a row holds depends on the columns that are read: such sessions trust no metadata.
+        # Without them a row depends on the columns that are read: such sessions trust no metadata.
         found[PARTIAL_RESULTS] = COLLECTING[PARTIAL_RESULTS]
         found.pop(f"{PARTIAL_RESULTS}{OF_WHO_ASKS}", None)
     if relation.partitionSchema().length():
@@ -263,7 +263,7 @@ def table_relation(
 
 
 def _folders_below(relation: Any, options: Mapping[str, str]) -> Set[str]:
-    """Return the folders of the files where Spark is set to look into folders of any name."""
+    """Return the folders of the files if Spark is set to look into folders of any name."""
     if options.get("recursivefilelookup") != "true":
         return frozenset()
     return {unquote(str(file)).rpartition("/")[0] for file in relation.location().inputFiles()}

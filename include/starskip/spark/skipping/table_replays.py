@@ -39,7 +39,7 @@ class TableReplays:
     def __init__(
         self, spark: SparkSession, table: LakeTable, root: str | None, settings: Settings | None
     ) -> None:
-        """Make the session that the queries are run in; the table is opened for the first of them."""
+        """Make the session for the queries; the table is opened for the first one."""
         self._session = isolated_session(spark)
         self._table, self._root = table, root
         self._toolbox = JvmToolbox(self._session)
@@ -50,7 +50,7 @@ class TableReplays:
 
     @contextmanager
     def enabled(self) -> Iterator[None]:
-        """Enable skipping within the context: starting it and its test of itself cost more than a query."""
+        """Enable skipping within the context: its start and self-test cost more than a query."""
         self._session.conf.set(ENABLED, "true")
         with enabled_within(self._session, self._root) as self._is_enabled:
             yield
@@ -64,7 +64,7 @@ class TableReplays:
         try:
             return self._replayed(predicate)
         except (TransientError, SourceError):
-            # Files that were listed for an earlier query may be gone by now.
+            # Files listed for an earlier query may be gone.
             self._opened = None
             if not is_kept:
                 raise
@@ -125,7 +125,7 @@ def _of_version(session: SparkSession, snapshot: TableSnapshot) -> DataFrame:
     """Return the rows of a version of a Delta or Iceberg table, as Spark's connector reads them."""
     reader = session.read.format(snapshot.table_format)
     if snapshot.table_format == "delta":
-        # Iceberg's metadata file is of one version already, with the columns of now.
+        # Iceberg's metadata file already means one version, with the present columns.
         reader = reader.option("versionAsOf", str(snapshot.version))
     try:
         return reader.load(snapshot.place)

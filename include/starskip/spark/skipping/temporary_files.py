@@ -1,4 +1,4 @@
-"""Warn where Spark's own temporary files would hold what is to be encrypted."""
+"""Warn where Spark's own temporary files would hold values that are to be encrypted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger("starskip.skipping")
 
 
 def warn_of_plain_files(spark: SparkSession, existing: TableMetadata | None, encryption: Encryption) -> None:
-    """Warn if something will be encrypted that Spark writes in plain to its local folders meanwhile."""
+    """Warn if values will be encrypted that Spark meanwhile writes unencrypted to its local folders."""
     is_encrypted = bool(encryption.indexes or encryption.listing or (existing and existing.state.keys.names))
     if is_encrypted and spark.sparkContext.getConf().get(IO_ENCRYPTION, "false") != "true":
         log.warning(

@@ -1,4 +1,4 @@
-"""Explain why the predicates of a query skip no file: what no index understands of each.
+"""Explain why the predicates of a query skip no file: the parts of each that no index understands.
 
 A predicate that an index understands, and that may match rows of every file, comes last.
 """
@@ -45,7 +45,7 @@ _IN_THE_WAY: Mapping[str, str] = {
     "Generate": "explode()",
     "Expand": "an aggregate",
     "Sample": "a sample",
-    "Project": "a column that is another one each time, such as rand()",
+    "Project": "a column that differs each time, such as rand()",
     "Union": "a UNION",
     "Intersect": "an INTERSECT",
     "Except": "an EXCEPT",
@@ -62,7 +62,7 @@ def why_not_skipped(
     """Return the reasons, at least one.
 
     ``read`` converts a predicate for ``indexes``; ``unsure`` are columns whose values in the metadata may
-    differ from those that the query reads.
+    differ from the values that the query reads.
     """
     # Spark adds IS NOT NULL for each compared column.
     asked = [each for each in predicates if each.name != "IsNotNull"]
@@ -75,7 +75,7 @@ def why_not_skipped(
     if len(found) > _MOST_REASONS:
         reasons.append(f"{len(found) - _MOST_REASONS} reasons more")
     if any(map(reader.is_understood, asked)) or not reasons:
-        reasons.append(f"{EVERY_FILE} of what is understood" if reasons else EVERY_FILE)
+        reasons.append(f"{EVERY_FILE} for the other predicates" if reasons else EVERY_FILE)
     return reasons
 
 
@@ -111,7 +111,7 @@ class _Reasons:
         return build_clause(self.indexes, [asked], {}) is not None
 
     def of(self, predicate: Node, *, negated: bool = False) -> Iterator[str]:
-        """Yield what no index understands of a predicate, or of its NOT."""
+        """Yield the parts of a predicate, or of its NOT, that no index understands."""
         if self.is_understood(predicate, negated=negated):
             return
         if predicate.name in _BOOLEAN:
@@ -129,14 +129,14 @@ class _Reasons:
         elif functions := sorted(set(_functions(predicate))):
             yield from (f"no index understands {each}" for each in functions)
         elif unsure:
-            yield f"values of {', '.join(unsure)} in paths are read in another way than by the metadata"
+            yield f"values of {', '.join(unsure)} in paths are read otherwise than for the metadata"
         elif unknown:
             yield f"no index is of column {', '.join(unknown)}"
         elif len(columns) > 1:
             yield f"{' and '.join(columns)} are compared with each other, which no index understands"
         else:
             operator = f"{'NOT ' * negated}{_OPERATORS.get(predicate.name, predicate.name)}"
-            yield f"no index of {columns[0]} understands {operator} with what it is compared with"
+            yield f"no index of {columns[0]} understands {operator} with this value"
 
 
 def _functions(predicate: Node) -> Iterator[str]:

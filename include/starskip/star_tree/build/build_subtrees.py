@@ -1,6 +1,7 @@
 """Subtrees of one node, built level by level on whole columns (Star-tree index, "Index generation", step 3).
 
-All nodes of a level are split at once: a few array operations a level and chunk, not a call a node.
+All nodes of a level are split at once: a few array operations for each level and chunk, not a call for each
+node.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class SplitRules:
-    """Tells when a node is split, and into what; all sequences have one entry a dimension."""
+    """When and how a node is split; all sequences have one entry for each dimension."""
 
     max_leaf_records: int
     skips_star: tuple[bool, ...]
@@ -31,7 +32,7 @@ class SplitRules:
 
 @dataclass(frozen=True, slots=True)
 class Subtrees:
-    """The documents of a part in their order, ``base_documents`` of them without any star, and its nodes."""
+    """The sorted documents of a part, ``base_documents`` of them without any star, and its nodes."""
 
     documents: Documents
     base_documents: int
@@ -40,7 +41,7 @@ class Subtrees:
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """Nodes of one depth whose documents lie in one chunk: ``[starts, ends)`` of it each."""
+    """Nodes of one depth whose documents lie in one chunk, each at ``[starts, ends)``."""
 
     chunk: int
     starts: Positions
@@ -54,9 +55,9 @@ class _Level:
 def build_subtrees(documents: Documents, depth: int, rules: SplitRules, *, is_node: bool) -> Subtrees:
     """Return the nodes below one prefix and all documents that they point to.
 
-    ``documents``: aggregated and sorted, of equal codes in the first ``depth`` dimensions. With ``is_node``
-    they are all documents of one node, which is the only root; else each distinct code of dimension
-    ``depth`` is a root of its own, and their parent is split elsewhere.
+    ``documents``: aggregated and sorted, with equal codes in the first ``depth`` dimensions. With ``is_node``
+    they are all documents of one node, which is the only root; else each distinct code of dimension ``depth``
+    is a root of its own, and their parent is split elsewhere.
     """
     return _Builder(documents, depth, rules).built(is_node=is_node)
 
@@ -68,7 +69,7 @@ class _Builder:
         self._dimensions = len(documents.codes)
         self._chunks = [documents]
         self._nodes = NodeArrays.empty()
-        # (level of nodes, how many leading codes their document keeps): what gets a document of its own.
+        # (level of nodes, leading codes that their document keeps): the nodes with an aggregated document.
         self._totals: list[tuple[_Level, int]] = []
 
     def built(self, *, is_node: bool) -> Subtrees:
@@ -87,7 +88,7 @@ class _Builder:
         return self._finished()
 
     def _split(self, levels: Sequence[_Level], depth: int) -> list[_Level]:
-        """Split the nodes of one depth by the dimension of that number and return their children."""
+        """Split the nodes of one depth by dimension ``depth`` and return their children."""
         children: list[_Level] = []
         for level in levels:
             counts = level.ends - level.starts
@@ -109,7 +110,7 @@ class _Builder:
         return children
 
     def _children(self, parents: _Level, depth: int) -> tuple[_Level, Positions]:
-        """Return the nodes of all values of the parents' documents, and how many each parent has."""
+        """Return a node for each value in each parent's documents, and each parent's number of children."""
         rows, owners = _ranges(parents.starts, parents.ends)
         codes = self._chunks[parents.chunk].codes[depth][rows]
         changes = np.ones(len(rows), np.bool_)
@@ -142,7 +143,7 @@ class _Builder:
         return self._added(level, depth + 1, np.full(len(starts), star_codes[depth]))
 
     def _added(self, level: _Level, depth: int, codes: npt.NDArray[np.integer]) -> _Level:
-        """Make nodes of a level whose ``nodes`` are their parents; return it with its own nodes."""
+        """Add the nodes of a level whose ``nodes`` are the parents; return the level with its own nodes."""
         first = self._nodes.add(depth, codes, level.nodes, level.chunk, level.starts, level.ends)
         return _Level(level.chunk, level.starts, level.ends, first + np.arange(len(codes)))
 
@@ -151,7 +152,7 @@ class _Builder:
             self._totals.append((level, depth))
 
     def _finished(self) -> Subtrees:
-        """Bring all documents into their order and let the nodes point to them."""
+        """Sort all documents and let the nodes point to them."""
         nodes = self._nodes
         for level, depth in self._totals:
             rows, owners = _ranges(level.starts, level.ends)
@@ -187,5 +188,5 @@ class _Builder:
 
 
 def _ranges(starts: Positions, ends: Positions) -> tuple[Positions, Positions]:
-    """Return all positions of the ranges, one range after the other, and the number of each one's range."""
+    """Return all positions of the ranges, one range after the other, and the range's number for each."""
     return range_positions(starts, ends), np.repeat(np.arange(len(starts)), ends - starts)

@@ -1,7 +1,7 @@
 """One tree of aggregated documents: nodes too large for a task are cut by ranges of their dimension.
 
-A task takes a range of values; the dimension dropped, and again; skewed values by the next
-dimension. The driver holds counts and names of files, whose number is that of the ranges.
+A task takes a range of values. The star child, without the dimension, is cut again; a skewed value is cut by
+the next dimension. The driver holds only counts and names of files, some for each range.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class RunTasks(Protocol):
     """Runs a function over items, in this process or on a cluster; results are small."""
 
     def __call__(self, label: str, items: Sequence[T], function: Callable[[T], R]) -> list[R]:
-        """Return the results in the order of the items; ``label`` is for whoever watches."""
+        """Return the results in the order of the items; ``label`` is for the progress display."""
         ...
 
 
@@ -115,7 +115,7 @@ def _by_prefix(ranges: Sequence[NodeRange], merged: Sequence[MergedRange]) -> di
 def _split(
     prefix: Prefix, merged: list[MergedRange], limit: int, tasks: NodeTasks, grown: _Growing
 ) -> tuple[list[tuple[str, NodeRange]], list[NodeRange]]:
-    """Return the jobs of a node whose ranges are merged, and the nodes that are still too large for one."""
+    """Return the tasks of a node with merged ranges, and the nodes that are still too large for one task."""
     inputs = tuple(each.waiting for each in merged)
     if sum(each.rows for each in inputs) <= limit:
         return [("node", NodeRange(prefix, inputs))], []
@@ -146,7 +146,7 @@ def _star_works(
     oversized: dict[Prefix, list[Waiting]],
     tasks: NodeTasks,
 ) -> list[NodeRange]:
-    """Return the star children of the nodes that were split into several, of all of their documents."""
+    """Return the star children of the nodes that were split, each with all documents of its node."""
     works = []
     for prefix, found in merged.items():
         depth = len(prefix)

@@ -1,4 +1,4 @@
-"""Build the star-trees of one table, from its files to what is published of them.
+"""Build the star-trees of one table, from its files to the part to publish.
 
 Source: Star-tree index, "Index generation".
 """
@@ -39,7 +39,7 @@ ROWS_PER_TASK = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class FormerTrees:
-    """The trees of fewer files of the same table, of which only the new files need to be read."""
+    """Trees over fewer files of the same table, so that only the new files need to be read."""
 
     trees: TableTrees
     recorded: tuple[RecordedFile, ...]
@@ -62,15 +62,15 @@ def build_trees(
 ) -> Part:
     """Build the trees and return the part to publish; their files are in ``staged``.
 
-    ``observed_at_ns``: time of the listing. ``clock_ns`` returns that of the second look, after the build.
-    With ``former``, which has the same configurations and types, ``source`` holds all files, and those
-    that ``former`` has not are read. Raises ConfigError for a
-    configuration that the table cannot have, SourceError for files that cannot be read or were changed.
+    ``observed_at_ns``: time of the listing. ``clock_ns`` returns the time of the second listing, after the
+    build. With ``former``, which has the same configurations and types, ``source`` holds all files, and only
+    the files that ``former`` lacks are read. Raises ConfigError for a configuration that the table cannot
+    have, SourceError for files that cannot be read or were changed.
     """
     types: dict[str, Any] = {field.name: field.type for field in source.schema}
     for config in configs:
         validate_config(config, types, table=table)
-    # Before they are read: what is written into one of them from now on is found out in the end.
+    # Recorded before the files are read, so that any later change is found at the end.
     digests = partial(digests_by_tasks, run_tasks)
     before = former.recorded if former else ()
     recorded = recorded_files(source, observed_at_ns=observed_at_ns, before=before, digests=digests)
@@ -140,7 +140,7 @@ class _Build:
 
     @property
     def chunks(self) -> list[SourceChunk]:
-        """The pieces to be read: all, or those of files that the former trees have not."""
+        """The pieces to be read: all, or only pieces of files that the former trees lack."""
         known = {file.identity.path for file in self.former.recorded} if self.former else set()
         chunks = self.source.chunks(self.rows_per_task)
         return [chunk for chunk in chunks if chunk.file.identity.path not in known]

@@ -1,4 +1,4 @@
-r"""Rows of CSV files with a header: ``\N`` is null, and so is nothing where no text is expected."""
+r"""Rows of CSV files with a header: ``\N`` is null, and so is an empty field of any type but text."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _OF_COLUMN = re.compile(r"In CSV column #(\d{1,9}): (.{0,300})")
 
 
 def csv_tables(path: str, types: Mapping[str, pa.DataType], columns: list[str] | None) -> Iterator[pa.Table]:
-    """Yield the rows of a file in tables of some megabytes; no row at all may still be a table.
+    """Yield the rows of a file in tables of some megabytes; an empty file may give a table without rows.
 
-    Types not given are inferred from the first block. Raises SourceError naming the file and the column
-    of a value that is not of its type, what Arrow raises for other damage.
+    Types not given are inferred from the first block. Raises SourceError naming the file and the column for a
+    value of another type, and Arrow's errors for other damage.
     """
     convert = pacsv.ConvertOptions(
         column_types=dict(types), include_columns=columns, null_values=["", _NULL], strings_can_be_null=False
@@ -59,7 +59,7 @@ def csv_tables(path: str, types: Mapping[str, pa.DataType], columns: list[str] |
 def csv_types(path: str) -> tuple[pa.Schema, bool]:
     """Return the types of a file's columns, inferred from its first block, and whether it has a row in it.
 
-    A type that no value shows, as of a column without any, is text: so it is read without loss.
+    A column without a value is text: as text it is read without loss.
     """
     tables = csv_tables(path, {}, None)
     first = next(tables)
@@ -69,7 +69,7 @@ def csv_types(path: str) -> tuple[pa.Schema, bool]:
 
 
 def _header(path: str) -> list[str]:
-    """Return the names in the first line, for an error to name one."""
+    """Return the names in the first line, for error messages."""
     with open_file(path) as file:
         text = file.read(_HEADER_BYTES).decode("utf-8-sig", "replace")
     with suppress(csv.Error, StopIteration):

@@ -1,4 +1,4 @@
-"""Files of published trees that are gone, or are not what was written."""
+"""Files of published trees that are gone or damaged."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def damaged_files(run_tasks: RunTasks, storage: Storage, folder: str, part: Part
 
 
 def _rows(part: Part) -> dict[str, int]:
-    """Return how many rows the files of documents and nodes have."""
+    """Return the number of rows of each file of documents and nodes."""
     found: dict[str, int] = {}
     for tree in TableTrees.from_properties(part.properties).trees:
         for each in tree.layout.parts:

@@ -1,4 +1,4 @@
-"""The dictionaries of all dimensions: distinct values a piece of the table, then together, a task each."""
+"""The dictionaries of all dimensions: distinct values of each piece, then merged; one task each."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 MAX_DIMENSION_VALUES = 20_000_000
-"""Beyond it a dictionary would not fit beside the documents in a task's memory, nor would a tree help."""
+"""A larger dictionary would not fit beside the documents in a task's memory, nor would a tree help."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkValues:
-    """Task: the distinct values of some columns in one piece of the table, written as a file."""
+    """Task: write the distinct values of some columns in one piece of the table to a file."""
 
     staged: StagedWrite
     table: str
@@ -30,7 +30,7 @@ class ChunkValues:
     dimensions: tuple[str, ...]
 
     def __call__(self, chunk: SourceChunk) -> DataFile:
-        """Return the file: one row, a list a dimension."""
+        """Return the file: one row, with a list for each dimension."""
         held: dict[str, pa.Array] = {}
         for rows in self.source.batches(chunk, list(self.dimensions)):
             for name in self.dimensions:
@@ -49,7 +49,7 @@ class ChunkValues:
 
 @dataclass(frozen=True, slots=True)
 class TogetherValues:
-    """Task: the dictionary of one dimension, of the values of all pieces and of a former dictionary."""
+    """Task: make the dictionary of one dimension from the values of all pieces and a former dictionary."""
 
     staged: StagedWrite
     table: str

@@ -1,4 +1,4 @@
-"""Documents as Parquet files of a store, and back; a range of the first free dimension alone can be read."""
+"""Write documents to Parquet files of a store, and read them, or only a range of one dimension."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 DOCUMENTS_PER_ROW_GROUP = 32_768
-"""Documents that an answer reads at least; larger groups compress better."""
+"""The fewest documents that an answer reads; larger groups compress better."""
 
 
 def code_column(dimension: str) -> str:
-    """Return the name of the column of a dimension's codes; no measure is called so."""
+    """Return the name of the column of a dimension's codes; no measure has such a name."""
     return f"code({dimension})"
 
 
@@ -43,7 +43,7 @@ class DocumentSchema:
         return tuple(map(code_column, self.dimensions))
 
     def documents(self, table: pa.Table) -> Documents:
-        """Return the documents that rows of a file hold."""
+        """Return rows of a file as documents."""
         codes = tuple(
             one_array(table.column(name)).to_numpy(zero_copy_only=False).astype(np.int32)
             for name in self.code_columns
@@ -55,7 +55,7 @@ class DocumentSchema:
         return Documents(codes, measures)
 
     def table(self, documents: Documents) -> pa.Table:
-        """Return documents as rows of a file; CapExceeded names the column of a sum that none can hold."""
+        """Return documents as rows of a file; CapExceeded names the column of a sum that is too large."""
         columns = {
             name: pa.array(codes) for name, codes in zip(self.code_columns, documents.codes, strict=True)
         }
@@ -69,7 +69,7 @@ class DocumentSchema:
 
 @dataclass(frozen=True, slots=True)
 class StoredDocuments:
-    """A file of sorted documents; ``samples`` are codes of dimension ``depth`` at even steps through it."""
+    """A file of sorted documents; ``samples``: codes of dimension ``depth`` at even steps through it."""
 
     file: DataFile
     rows: int
@@ -90,7 +90,7 @@ def write_documents(
 
 
 def parquet_bytes(rows: pa.Table, with_dictionary: Sequence[str], name: str = "") -> pa.Buffer:
-    """Return the store's file ``name`` of documents; estimates of sizes weigh such files (document_bytes)."""
+    """Return the bytes of the store's file ``name``; size estimates weigh such files (document_bytes)."""
     return checked_parquet(rows, name, row_group_size=DOCUMENTS_PER_ROW_GROUP, use_dictionary=with_dictionary)
 
 
@@ -112,9 +112,10 @@ def read_documents(
     depth: int = 0,
     codes: tuple[int, int] | None = None,
 ) -> Documents:
-    """Return the documents of a file, or those whose code of dimension ``depth`` is in ``codes``, inclusive.
+    """Return the documents of a file; with ``codes`` only codes of dimension ``depth`` in that range.
 
-    The file is sorted by that dimension, or one in front of it is the same everywhere.
+    ``codes`` is inclusive. The file is sorted by that dimension; all dimensions before it have one value
+    each.
     """
     with naming_damage(file.name), storage.arrow_filesystem().open_input_file(file.name) as opened:
         parquet = opened_parquet(opened, file)
@@ -137,9 +138,9 @@ def _row_groups(parquet: Any, column: str, codes: tuple[int, int]) -> list[int]:
 
 
 def code_bins(inputs: Sequence[StoredDocuments], rows_per_bin: int) -> list[tuple[int, int]]:
-    """Return ranges of codes, inclusive and without gaps between, of about that many rows each.
+    """Return ranges of codes, inclusive and without gaps, of about ``rows_per_bin`` rows each.
 
-    A code that alone has as many is a range of its own.
+    A code that has as many rows by itself is a range of its own.
     """
     codes = np.concatenate([np.array(each.samples, np.int64) for each in inputs])
     weights = np.concatenate(

@@ -1,7 +1,7 @@
-"""Digests of files' contents, by which a rewritten file is found where size and time are as before.
+"""Digests of files' contents, which show that a file was rewritten even if its size and time are the same.
 
-They are of 128 bits and no secret: whoever may write the files may also write what they should not hold. They
-take hardly longer than reading does.
+They have 128 bits and no secret key: whoever may write the files may write anything into them anyway.
+Computing them takes hardly longer than reading.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _BYTES_PER_TASK = 256 << 20
 
 
 def file_digests(files: Sequence[FileIdentity]) -> list[str]:
-    """Return the digest of each file, which is read as a whole; SourceError for one that cannot be read."""
+    """Return the digest of each file, read as a whole; SourceError for a file that cannot be read."""
     return [_digest(file.path) for file in files]
 
 
 def digests_by_tasks(run_tasks: RunTasks, files: Sequence[FileIdentity]) -> list[str]:
-    """Return what ``file_digests`` does, read by tasks of some hundred megabytes each."""
+    """Return ``file_digests``, computed by tasks of some hundred megabytes each."""
     pieces: list[list[FileIdentity]] = []
     held_bytes = _BYTES_PER_TASK
     for file in files:

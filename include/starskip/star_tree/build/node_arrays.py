@@ -18,9 +18,9 @@ NO_PARENT = -1
 class NodeArrays:
     """One entry a node; parents stand before their children.
 
-    ``depth``: how many dimensions its prefix has; ``code``: the value of the last of these. ``start`` and
-    ``end`` bound its documents, ``aggregated`` the one that aggregates them, all positions in ``…chunk``
-    until ``placed`` makes them positions among the part's documents.
+    ``depth``: the number of dimensions in its prefix; ``code``: the value of the last one. ``start`` and
+    ``end`` bound its documents, ``aggregated`` is the document that aggregates them; all are positions in
+    ``…chunk`` until ``placed`` makes them positions among the part's documents.
     """
 
     depth: npt.NDArray[np.int16]
@@ -32,7 +32,7 @@ class NodeArrays:
     aggregated_chunk: npt.NDArray[np.int32]
     aggregated: npt.NDArray[np.int64]
     room: dict[str, npt.NDArray[Any]] = field(default_factory=dict, repr=False, compare=False)
-    """Longer arrays that the others begin: nodes are added in thousands of small steps."""
+    """Longer arrays behind the others: nodes are added in thousands of small steps."""
 
     @classmethod
     def empty(cls) -> Self:
@@ -76,7 +76,7 @@ class NodeArrays:
         return first
 
     def placed(self, ranks: Sequence[npt.NDArray[np.int64]]) -> NodeArrays:
-        """Return the nodes with positions among all documents; ``ranks`` gives those of each chunk.
+        """Return the nodes with positions among all documents; ``ranks`` has these positions for each chunk.
 
         A split node takes the aggregated document of its star child, or of its only child.
         """
@@ -87,7 +87,7 @@ class NodeArrays:
         known = self.aggregated >= 0
         aggregated = np.where(known, rank[firsts[self.aggregated_chunk] + self.aggregated], -1)
         for depth in range(int(self.depth.max()), 0, -1):
-            # The last child by code is the star child where there is one, as its code is the greatest.
+            # The star child, if there is one, is the last child, since its code is the greatest.
             children = np.flatnonzero(self.depth == depth)
             children = children[self.parent[children] >= 0]
             children = children[~known[self.parent[children]]]
@@ -98,7 +98,7 @@ class NodeArrays:
         )
 
     def to_arrow(self) -> pa.Table:
-        """Return what is stored of placed nodes."""
+        """Return placed nodes in their stored form."""
         return pa.table({name: pa.array(getattr(self, name)) for name in STORED})
 
 

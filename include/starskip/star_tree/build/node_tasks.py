@@ -23,7 +23,7 @@ from starskip.storage.staged_write import StagedWrite
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Documents of a node in a file, of which some dimensions count as dropped, whatever the file says."""
+    """Documents of a node in a file; some dimensions count as dropped, whatever the file holds."""
 
     stored: StoredDocuments
     dropped: tuple[int, ...] = ()
@@ -36,7 +36,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class NodeRange:
-    """The documents of the node ``prefix``: those of ``codes`` (inclusive) of its dimension, or all."""
+    """The documents of the node ``prefix`` with ``codes`` (inclusive) of its dimension, or all."""
 
     prefix: Prefix
     inputs: tuple[Waiting, ...]
@@ -45,7 +45,7 @@ class NodeRange:
 
 @dataclass(frozen=True, slots=True)
 class MergedRange:
-    """A range brought together: one file, and how many codes of the node's dimension are in it."""
+    """A merged range: one file, and the number of codes of the node's dimension in it."""
 
     codes: tuple[int, int]
     waiting: Waiting
@@ -71,7 +71,7 @@ class NodeTasks:
     rules: SplitRules
 
     def merge(self, work: NodeRange) -> MergedRange:
-        """Bring the documents of a range together in one file."""
+        """Merge the documents of a range to one file."""
         documents = self._documents(work)
         depth = len(work.prefix)
         codes = documents.codes[depth]
@@ -82,7 +82,7 @@ class NodeTasks:
         return MergedRange((int(codes[0]), int(codes[-1])), Waiting(stored), distinct)
 
     def build_node(self, work: NodeRange) -> BuiltFiles:
-        """Build the node of all of its documents, with everything below it."""
+        """Build the node from all of its documents, with everything below it."""
         built = build_subtrees(self._documents(work), len(work.prefix), self.rules, is_node=True)
         parent = work.prefix[:-1] if work.prefix else None
         return self._written(built, work.prefix, parent)

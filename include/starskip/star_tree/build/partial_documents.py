@@ -29,7 +29,7 @@ _MAX_WAITING = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class FormerDocuments:
-    """Base documents of the tree before, with the dictionaries that their codes are of."""
+    """Base documents of the former tree, with the dictionaries of their codes."""
 
     file: DataFile
     dictionaries: tuple[tuple[str, DataFile], ...]
@@ -46,7 +46,7 @@ class PieceDocuments:
 
 @dataclass(frozen=True, slots=True)
 class AggregatePiece:
-    """Task: one piece of the table, or of the tree before, as sorted documents in a file."""
+    """Task: write one piece of the table, or of the former tree, as sorted documents to a file."""
 
     staged: StagedWrite
     table: str
@@ -55,7 +55,7 @@ class AggregatePiece:
     dictionaries: tuple[tuple[str, DataFile], ...]
 
     def __call__(self, piece: SourceChunk | FormerDocuments) -> PieceDocuments:
-        """Return where the documents are."""
+        """Return the file of the documents."""
         dimensions = [read_dictionary(self.staged.storage, file, name) for name, file in self.dictionaries]
         if isinstance(piece, FormerDocuments):
             documents = self._former(piece, dimensions)
@@ -91,7 +91,7 @@ class AggregatePiece:
             piece.dictionaries, dimensions, documents.codes, strict=True
         ):
             former = read_dictionary(self.staged.storage, file, name)
-            # Both are sorted, so that documents stay so.
+            # Both are sorted, so the documents stay sorted.
             translated = dimension.encode(pa.concat_arrays([former.values, pa.nulls(1, former.values.type)]))
             codes.append(translated[of_dimension])
         return Documents(tuple(codes), documents.measures)

@@ -1,4 +1,4 @@
-"""Publishes a table's star-trees: left as they are, grown by new files, or built anew; never stale."""
+"""Publishes a table's star-trees: unchanged, extended by new files, or built anew; never stale."""
 
 from __future__ import annotations
 
@@ -61,15 +61,14 @@ def publish_trees(
     rows_per_task: int = ROWS_PER_TASK,
     documents_per_task: int = DOCUMENTS_PER_TASK,
 ) -> PublishedTrees:
-    """Bring the published trees of a table to what is ordered, in one commit.
+    """Bring the published trees of a table to its order, in one commit.
 
-    Trees of the same configurations over the same files stay. Where files were only added, these alone are
-    read and the former base documents are taken over; a changed or removed file can't be subtracted from MIN,
-    MAX or a sketch, so that all is built again; so it is with ``rebuild``, and where a file of
-    the trees, or their manifest, is gone or damaged. ``now`` stamps the commit. Files written shortly before
-    it are too young to be compared by size and time; ``clock_ns`` is asked again when all were read.
-    ``in_place_of``: tables whose trees go in the same commit. Killed at any moment, the former trees stay
-    published.
+    Trees of the same configurations over the same files stay. If files were only added, only these are read
+    and the former base documents are reused. A changed or removed file can't be subtracted from MIN, MAX or a
+    sketch, so everything is built again; likewise with ``rebuild``, and if a file of the trees, or their
+    manifest, is gone or damaged. ``now`` stamps the commit. Files written shortly before it are too young to
+    be compared by size and time; ``clock_ns`` is read again after all files were read. ``in_place_of``:
+    tables whose trees are removed in the same commit. Killed at any moment, the former trees stay published.
     """
     before = published_part(store, order.table)
     known = known_files(before.recorded) if before and before.recorded and not rebuild else {}
@@ -130,7 +129,7 @@ class _Work:
         )
 
     def former(self, before: PublishedPart | None) -> tuple[FormerTrees | None, str]:
-        """Return the trees that can be taken over, and why there is something to do ("" if there is not)."""
+        """Return the trees that can be reused, and why there is something to do ("" if there is not)."""
         trees = before.trees if before else None
         if before is None or trees is None:
             return None, "its manifest was damaged" if _is_damaged(self.store) else "there was none"
@@ -149,7 +148,7 @@ class _Work:
             return None, "columns were renamed or made anew"
         if before.recorded is None:
             return None, "its list of files is gone or damaged"
-        # As they were listed for the build, so that it is of the files that this names.
+        # The listing of the build, so that both see the same files.
         listed = [file.identity for file in self.source.files]
         changes = changes_since(before.recorded, listed, partial(digests_by_tasks, self.run_tasks))
         if not (changes.is_none or changes.is_growth):
@@ -162,7 +161,7 @@ class _Work:
         return former, f"{_files(changes.added)} new" if changes.added else ""
 
     def described(self, before: PublishedPart, former: FormerTrees) -> Part:
-        """Return the part of trees that stay, published again where more is known of them by now."""
+        """Return the part of unchanged trees, updated where more is known of their files now."""
         digests = partial(digests_by_tasks, self.run_tasks)
         recorded = recorded_files(
             self.source, observed_at_ns=self.observed_at_ns, before=former.recorded, digests=digests

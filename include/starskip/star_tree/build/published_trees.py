@@ -1,4 +1,4 @@
-"""Published star-trees of a table, as far as they can be read, and the order that they were built to."""
+"""Published star-trees of a table, as far as they can be read, and the order by which they were built."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from starskip.storage.snapshot import Snapshot
 class PublishedPart:
     """A part of the newest manifest that is whole, with its contents.
 
-    ``trees`` is None of trees that this version cannot read, ``recorded`` of a list of files that is gone or
-    damaged. ``is_newest``: whether no damaged manifest came after it.
+    ``trees`` is None if this version cannot read them, ``recorded`` if the list of files is gone or damaged.
+    ``is_newest``: whether no damaged manifest came after it.
     """
 
     part: Part
@@ -32,7 +32,7 @@ class PublishedPart:
 
 
 def published_part(store: ArtefactStore, table: str) -> PublishedPart | None:
-    """Return what is published of ``table``, None if there is nothing that can be read.
+    """Return the published part of ``table``, None if none can be read.
 
     Raises StorageError for a store that cannot be asked.
     """
@@ -53,14 +53,14 @@ def published_part(store: ArtefactStore, table: str) -> PublishedPart | None:
 
 
 def published_order(store: ArtefactStore, table: str) -> TreeOrder | None:
-    """Return what the published trees of a table were built to, None if there are none."""
+    """Return the order of a table's published trees, None if there are none."""
     return published_orders(store).get(table)
 
 
 def published_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
-    """Return by table the order that its trees were built to; None for trees that this version cannot read.
+    """Return by table the order of its trees; None for trees that this version cannot read.
 
-    Where no manifest is whole, the lists of files in the store show it.
+    Where no manifest is whole, the lists of files in the store show the order.
     """
     snapshot = _snapshot(store)
     if snapshot is None:
@@ -69,12 +69,12 @@ def published_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
 
 
 def data_folder(store: ArtefactStore) -> str:
-    """Return the folder of the store that the files of all star-trees lie below."""
+    """Return the folder of the store that holds the files of all star-trees."""
     return f"{store.chain(ARTEFACT, CURRENT).key}/data"
 
 
 def known_of_table(store: ArtefactStore, table: str) -> Mapping[str, SourceFile]:
-    """Return what the published trees know of the table's files, none if there are no trees."""
+    """Return the table's files as the published trees know them, none if there are no trees."""
     before = published_part(store, table)
     return known_files(before.recorded) if before and before.recorded else {}
 
@@ -90,7 +90,7 @@ def _readable(part: Part) -> TableTrees | None:
     try:
         return TableTrees.from_properties(part.properties)
     except (ConfigError, ValueError, KeyError, TypeError):
-        return None  # of another version: as if there were none
+        return None  # another version's trees count as missing
 
 
 def _order(table: str, part: Part) -> TreeOrder | None:
@@ -118,7 +118,7 @@ def _kept_orders(store: ArtefactStore) -> Mapping[str, TreeOrder | None]:
     orders: dict[str, TreeOrder | None] = {}
     for found in sorted(lists, key=lambda each: each.modified_ns):
         try:
-            # Whatever named it and knew its footer is damaged.
+            # The manifest that knew its footer is damaged.
             document = read_order(store.storage, DataFile(found.name, found.size_bytes, None))
         except TransientError:
             raise

@@ -1,4 +1,4 @@
-"""The list of a table's files as a tree keeps it, and what has become of them since."""
+"""The list of a table's files as a tree keeps it, and their changes since."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Digests = Callable[[Sequence[FileIdentity]], Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class RecordedFile:
-    """A file as it was when a tree was built of it.
+    """A file as it was when a tree was built from it.
 
-    ``digest`` is of its content, and ``changed_ns`` the change time at which the file was found to have it;
-    both are None of an object store, whose ETag says more. ``is_young``: it was written at about the time of
-    the record, so that a later change might leave its size and times as they are
-    (files.file_identity.is_racy). ``row_group_rows`` and ``schema`` are those of ``SourceFile``.
+    ``digest`` of its content, and ``changed_ns``, the change time when the digest was computed; both are None
+    in an object store, whose ETag shows more. ``is_young``: it was written at about the time of the record,
+    so that a later change might leave its size and times as they are (files.file_identity.is_racy).
+    ``row_group_rows`` and ``schema`` as in ``SourceFile``.
     """
 
     identity: FileIdentity
@@ -39,7 +39,7 @@ class RecordedFile:
 
 @dataclass(frozen=True, slots=True)
 class SourceChanges:
-    """Differences from the recorded files, by path, and the identities of those that do not; all sorted."""
+    """Differences from the recorded files, by path, and the identities of unchanged files; all sorted."""
 
     added: tuple[str, ...]
     changed: tuple[str, ...]
@@ -64,9 +64,9 @@ def recorded_files(
     before: Sequence[RecordedFile] = (),
     digests: Digests = file_digests,
 ) -> tuple[RecordedFile, ...]:
-    """Return what is kept of the files, before they are read; ``observed_at_ns`` is when they were listed.
+    """Return the records of the files, before these are read; ``observed_at_ns`` is when they were listed.
 
-    ``before``: former records; files that were found unchanged since are not read for their digest.
+    ``before``: former records; unchanged files are not read for their digest.
     """
     known = {file.identity: file.digest for file in before if file.digest is not None}
     unread = [
@@ -88,7 +88,7 @@ def recorded_files(
 
 
 def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
-    """Return what ``source_table`` need not look up again of files that are still the same, by path."""
+    """Return the known schemas and row groups by path, which ``source_table`` need not read again."""
     return {
         file.identity.path: SourceFile(
             replace(file.identity, changed_ns=file.changed_ns),
@@ -97,7 +97,7 @@ def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
             file.schema,
         )
         for file in recorded
-        # What neither time nor ETag shows has to be looked at.
+        # Without a time or an ETag the content must be compared.
         if not file.is_young and (file.changed_ns is not None or file.identity.etag is not None)
     }
 
@@ -105,9 +105,9 @@ def known_files(recorded: Sequence[RecordedFile]) -> dict[str, SourceFile]:
 def require_unchanged(
     source: SourceTable, recorded: tuple[RecordedFile, ...], digests: Digests = file_digests
 ) -> SourceChanges:
-    """Raise SourceError naming a file that is not as it was recorded, after all of them were read.
+    """Raise SourceError naming a file that changed since it was recorded, after all files were read.
 
-    The files of a version of a table format do not change; reading one that was removed fails.
+    The files of a version of a table format do not change; reading a removed file fails.
     """
     if source.is_versioned:
         return SourceChanges((), (), (), tuple(file.identity for file in recorded))
@@ -129,8 +129,8 @@ def source_changes(
 ) -> SourceChanges:
     """Compare the files of the table now with the recorded ones; SourceError if they are not one table.
 
-    ``file_format`` and ``version`` are those of ``open_lake_table``. ``column_ids``: what told the columns by
-    their names; where a name is another column's now, all files count as changed.
+    ``file_format`` and ``version`` as in ``open_lake_table``. ``column_ids``: the former ids of the columns
+    by their names; where a name now means another column, all files count as changed.
     """
     try:
         found = open_lake_table(path, file_format, version, look_above=False)
@@ -144,14 +144,14 @@ def source_changes(
 
 
 def has_other_columns(before: Mapping[str, str], now: Mapping[str, str]) -> bool:
-    """Return whether a name is gone, or is another column's than before."""
+    """Return whether a name is gone, or means another column than before."""
     return any(now.get(name) != identity for name, identity in before.items())
 
 
 def changes_since(
     recorded: Sequence[RecordedFile], listed: Sequence[FileIdentity], digests: Digests = file_digests
 ) -> SourceChanges:
-    """Compare listed files with the recorded ones; only files whose times leave it open are read."""
+    """Compare listed files with the recorded ones; a file is read only if its times do not decide."""
     before = {file.identity.path: file for file in recorded}
     now = {identity.path: identity for identity in listed}
     same = [now[name] for name in before.keys() & now.keys() if before[name].identity == now[name]]
@@ -176,7 +176,7 @@ def settled_files(
 ) -> tuple[RecordedFile, ...]:
     """Return the records to keep of files that were found unchanged at that time.
 
-    A file that was old enough then needs to be read no more: every later change moves one of its times.
+    A file that was old enough at that time need not be read again: every later change moves one of its times.
     """
     now = {identity.path: identity for identity in unchanged}
     return tuple(
@@ -192,7 +192,7 @@ def settled_files(
 
 
 def _is_doubtful(before: RecordedFile, now: FileIdentity) -> bool:
-    """Return whether size and time, which are as before, may hide a change that a digest shows."""
+    """Return whether the same size and time may hide a change that a digest would show."""
     if before.digest is None:
         return False
     return before.is_young or before.changed_ns != now.changed_ns

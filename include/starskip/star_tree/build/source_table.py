@@ -1,4 +1,4 @@
-"""The files of a table that a tree is built from: CSV or Parquet, a folder of such, Delta or Iceberg."""
+"""The files from which a tree is built: CSV or Parquet files, a folder of them, a Delta or Iceberg table."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _FORMATS = ("csv", "parquet", "delta", "iceberg")
 class SourceFile:
     """One file: its identity when it was listed, and the rows of its row groups (None for CSV).
 
-    ``schema``: its own columns and their types; None where nobody has looked. Of a CSV file it is kept only
-    where its first block has a row to infer types from.
+    ``schema``: its own columns and their types, None where not read yet. For a CSV file it is kept only if
+    the first block has a row from which to infer types.
     """
 
     identity: FileIdentity
@@ -63,10 +63,10 @@ class SourceChunk:
 class SourceTable:
     """A table in files of one format; ``schema`` holds the types after ``casts``.
 
-    ``casts``: columns that are read as another type, such as dates as text, to be what the log's SQL asks of.
-    ``version``: of a table format, whose log holds the schema: a file without a column has nulls in it.
-    ``asked_format`` and ``asked_version``: what ``open_lake_table`` was given. ``columns``: of a versioned
-    table, by which its columns are found in files.
+    ``casts``: columns that are read as another type, such as dates as text, to fit the log's SQL.
+    ``version``: of a table format, whose log holds the schema: a column that a file lacks is null there.
+    ``asked_format`` and ``asked_version``: the arguments of ``open_lake_table``. ``columns``: of a versioned
+    table, to find its columns in files.
     """
 
     path: str
@@ -81,18 +81,18 @@ class SourceTable:
 
     @property
     def is_versioned(self) -> bool:
-        """True where a log names the files, and tells one that was written again in its place."""
+        """True where a log names the files, and shows that a file was written again in its place."""
         return self.version is not None
 
     @property
     def column_ids(self) -> Mapping[str, str]:
-        """Return what tells a versioned table's columns, by name; a rename leaves it as it is."""
+        """Return the ids of a versioned table's columns, by name; a rename does not change an id."""
         return {each.path[0]: each.reading for each in self.columns}
 
     def chunks(self, rows_per_chunk: int) -> list[SourceChunk]:
         """Return pieces of about that many rows; a row group, or a CSV file, is not cut."""
         found: list[SourceChunk] = []
-        # A task needs to know no schema but the table's.
+        # A task needs no schema but the table's.
         for file in (replace(file, schema=None) for file in self.files):
             if file.row_group_rows is None:
                 found.append(SourceChunk(file))
@@ -108,7 +108,7 @@ class SourceTable:
         return found
 
     def batches(self, chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Table]:
-        """Yield the rows of a chunk, about ``ROWS_PER_BATCH`` at a time, with those columns.
+        """Yield the rows of a chunk, about ``ROWS_PER_BATCH`` at a time, with ``columns``.
 
         Raises SourceError naming the file, and the column where one is missing or of another type.
         """
@@ -124,7 +124,7 @@ class SourceTable:
             raise _unreadable(path, error) from error
 
     def _csv_batches(self, chunk: SourceChunk, columns: list[str]) -> Iterator[pa.Table]:
-        # As what they are wanted for, not as what a file's first block looks like: 007 may be a text.
+        # Read in the table's types, not in types inferred from the first block: 007 may be a text.
         types = {name: self.schema.field(name).type for name in columns}
         tables = csv_tables(chunk.file.identity.path, types, columns)
         yield from (table for table in tables if table.num_rows)
@@ -135,10 +135,10 @@ class SourceTable:
             # Spark writes the times of Delta tables as INT96, whose nanoseconds end in the year 2262.
             unit = "us" if self.is_versioned else None
             parquet = pq.ParquetFile(file, pre_buffer=True, coerce_int96_timestamp_unit=unit)
-            # Iceberg's reader takes days and times as they are in any file.
+            # Iceberg's reader takes days and times unchanged.
             is_of_spark = all(each.stored for each in self.columns)
             if is_of_spark and unit is None and hybrid_calendar(parquet.metadata.metadata) is not None:
-                # Nanoseconds begin in 1677, and the dates that differ end before.
+                # Nanoseconds begin in 1677, after the last dates that differ.
                 parquet = pq.ParquetFile(file, metadata=parquet.metadata, coerce_int96_timestamp_unit="us")
             names = self._names(parquet.schema_arrow, path)
             missing = [name for name in columns if names.get(name) is None]
@@ -158,7 +158,7 @@ class SourceTable:
                 yield table
 
     def _names(self, schema: pa.Schema, path: str) -> Mapping[str, str | None]:
-        """Return the name in a file of each column, None for one that it lacks."""
+        """Return each column's name in a file, None for a column that it lacks."""
         if self.columns:
             return stored_names(schema, self.columns, path)
         return {name: name for name in schema.names}
@@ -176,7 +176,7 @@ class SourceTable:
                 if column.type != wanted:
                     if not (is_told or name in self.casts or fits(column.type, wanted)):
                         raise pa.ArrowTypeError("cast it, or write the file anew")
-                    # Whoever asks for coarser times does not want the digits behind; else none may be lost.
+                    # A cast to coarser times drops digits on purpose; otherwise no digit may be lost.
                     column = (in_unit_of(column, wanted) if name in self.casts else column).cast(wanted)
             except pa.ArrowException as error:
                 raise SourceError(
@@ -197,14 +197,13 @@ def source_table(
     version: int | None = None,
     run_tasks: RunTasks | None = None,
 ) -> SourceTable:
-    """Return the table at ``path``: a CSV or Parquet file, a folder of such, a Delta or Iceberg table.
+    """Return the table at ``path``: a CSV or Parquet file, a folder of them, a Delta or Iceberg table.
 
     Folders ``name=value`` give their files the column ``name``. The first CSV file gives the columns' types.
-    ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: what was found
-    before, by path; a file that is still the same is not opened. ``file_format`` and ``version`` are those of
+    ``casts`` names Arrow types by column ("string", "double", "date32"). ``known``: files that were read
+    before, by path; an unchanged file is not opened. ``file_format`` and ``version`` as in
     ``open_lake_table``. Footers of many files are read by ``run_tasks``. Raises SourceError naming the path,
-    file or column that is missing or damaged, or of no known kind, and NotPlainFiles for another table
-    format.
+    file or column that is missing, damaged or of no known kind, and NotPlainFiles for another table format.
     """
     if file_format not in (None, *_FORMATS):
         raise SourceError(
@@ -292,7 +291,7 @@ def _csv_schema(files: list[SourceFile]) -> tuple[pa.Schema, list[SourceFile]]:
 
 
 def _with_footers(files: list[SourceFile], run_tasks: RunTasks | None) -> list[SourceFile]:
-    """Return the files with the footers of those of which they are not known."""
+    """Return the files with their schemas and row groups; footers that are not known yet are read."""
     unknown = [
         position for position, each in enumerate(files) if each.schema is None or each.row_group_rows is None
     ]
@@ -312,7 +311,7 @@ def _parquet_schema(files: list[SourceFile]) -> pa.Schema:
 
 
 def _with_types_of(schema: pa.Schema, other: pa.Schema) -> pa.Schema:
-    """Return the schema with another file's types where it knows none: all values were null so far."""
+    """Return the schema with another file's types for columns whose values were all null so far."""
     for position, field_ in enumerate(schema):
         if pa.types.is_null(field_.type) and other.names.count(field_.name) == 1:
             schema = schema.set(position, field_.with_type(other.field(field_.name).type))
@@ -323,7 +322,7 @@ def _batches_of(parquet: pq.ParquetFile, chunk: SourceChunk, columns: list[str])
     held: list[pa.RecordBatch] = []
     rows = 0
     for groups in _read_together(chunk):
-        # Columns of the same file are decoded side by side by Arrow's own threads.
+        # Arrow's own threads decode the columns of a file in parallel.
         for batch in parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=columns):
             held.append(batch)
             rows += batch.num_rows
@@ -335,7 +334,7 @@ def _batches_of(parquet: pq.ParquetFile, chunk: SourceChunk, columns: list[str])
 
 
 def _read_together(chunk: SourceChunk) -> Iterator[list[int]]:
-    """Yield the row groups of a chunk, as many at once as may be held in memory while they are fetched."""
+    """Yield the row groups of a chunk, as many at once as fit memory while they are fetched."""
     held: list[int] = []
     rows = 0
     for group in range(chunk.first_row_group, chunk.end_row_group):
@@ -349,7 +348,7 @@ def _read_together(chunk: SourceChunk) -> Iterator[list[int]]:
 
 
 def _partition_type(files: Sequence[SourceFile], name: str) -> pa.DataType:
-    """Return whole numbers where all values are such, as Spark and Hive read them, else text."""
+    """Return a whole-number type if all values are whole numbers, as in Spark and Hive, else text."""
     values = (each.partition[name] for each in files)
     return pa.int64() if all(value is None or _is_whole(value) for value in values) else pa.string()
 
@@ -375,7 +374,7 @@ def _repeated(text: str | None, rows: int) -> pa.ChunkedArray:
 
 
 def _in_zone_of(column: pa.ChunkedArray, wanted: pa.DataType) -> pa.ChunkedArray:
-    """Return times of INT96, which are instants but do not say so, as instants."""
+    """Return times of INT96, which are instants without a zone in their type, as instants."""
     if pa.types.is_timestamp(column.type) and column.type.tz is None and wanted.tz is not None:
         return column.cast(pa.timestamp(column.type.unit, "UTC"))
     return column

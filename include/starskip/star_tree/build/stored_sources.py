@@ -1,6 +1,6 @@
-"""The list of a table's files as a file of the store, with what the trees were built to.
+"""The list of a table's files as a file of the store, with the order of the trees.
 
-The order stands beside the list, so that trees whose manifest was damaged can be built anew without asking.
+The order is kept with the list, so that trees whose manifest is damaged can be built anew.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The Parquet files that a tree is built of and kept in; one that is gone or damaged is named."""
+"""Read and write the Parquet files of a tree; errors name a file that is gone or damaged."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def write_rows(staged: StagedWrite, table: str, file_name: str, rows: pa.Table) 
 def read_rows(
     storage: Storage, file: DataFile, columns: Sequence[str] | None = None, *, rows: int | None = None
 ) -> pa.Table:
-    """Return the rows of a file, with those columns in that order, or with all.
+    """Return the rows of a file, with ``columns`` in that order, or with all columns.
 
-    Raises StorageError naming a file that is gone or damaged, was written as another one, or has not as many
-    ``rows``, where these are known.
+    Raises StorageError naming a file that is gone or damaged, was written under another name, or has another
+    number of rows than ``rows``, if given.
     """
     wanted = None if columns is None else [*columns]
     with naming_damage(file.name), storage.arrow_filesystem().open_input_file(file.name) as opened:
-        # Of short files, which most are, read_table takes several times as long: it makes a data set of each.
+        # read_table takes several times as long for short files, as most are: it makes a data set of each.
         found = opened_parquet(opened, file).read(columns=wanted)
         if wanted is not None:
             found = found.select(wanted)
@@ -43,7 +43,7 @@ def read_rows(
 
 
 def is_damaged(storage: Storage, file: DataFile, rows: int | None) -> bool:
-    """Return whether a file of a tree cannot be read to its end, is another one, or has not as many ``rows``.
+    """Return whether a file of a tree is unreadable, another file, or has another number of rows.
 
     Raises StorageError for a store that cannot be asked.
     """
@@ -58,7 +58,7 @@ def is_damaged(storage: Storage, file: DataFile, rows: int | None) -> bool:
 
 @contextmanager
 def naming_damage(name: str) -> Iterator[None]:
-    """Make a StorageError that names the file of whatever reading it raises."""
+    """Turn errors of reading the file into a StorageError that names it."""
     try:
         yield
     except _DAMAGE as error:
@@ -66,5 +66,5 @@ def naming_damage(name: str) -> Iterator[None]:
 
 
 def damaged(name: str) -> StorageError:
-    """Return the error for a file whose content cannot be right."""
+    """Return the error for a file with impossible content."""
     return StorageError(f"{name}: is gone or damaged; build the tree again", location=name)

@@ -1,4 +1,4 @@
-"""The order of a build: the trees to build, of one table, over its files."""
+"""The order of a build: the trees to build over the files of one table."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from starskip.star_tree.star_tree_config import StarTreeConfig
 class TreeOrder:
     """The trees of ``table`` over the files at ``source_path``, read with ``casts``.
 
-    ``casts`` names Arrow types by column. ``is_named``: the trees answer to the name ``table`` alone.
-    ``file_format`` and ``version``: those of ``lake.open_lake_table``, None for what is found and is newest.
+    ``casts`` names Arrow types by column. ``is_named``: the trees answer to the name ``table`` only.
+    ``file_format`` and ``version``: as in ``lake.open_lake_table``; None for the detected format and the
+    newest version.
     """
 
     table: str
@@ -39,7 +40,7 @@ class TreeOrder:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return what ``to_document`` wrote."""
+        """Return the order that ``to_document`` wrote."""
         return cls(
             document["table"],
             document["source_path"],

@@ -13,7 +13,7 @@ Prefix = tuple[int, ...]
 class TreePart:
     """Files of one task, by name; ``place`` orders the parts as their documents are ordered.
 
-    ``parent``: prefix of the split node below which its roots hang, None if its only root is the tree's.
+    ``parent``: prefix of the split node above its roots, None if its only root is the tree's root.
     """
 
     place: Prefix
@@ -30,8 +30,8 @@ class TreePart:
 class SplitNode:
     """A node with too many documents for one task.
 
-    ``total_place``: the place of the part that holds its aggregated document alone; None where a child
-    has it: the star child, or the only one.
+    ``total_place``: the place of the part that holds only its aggregated document; None where a child has it:
+    the star child, or the only child.
     """
 
     prefix: Prefix
@@ -64,7 +64,7 @@ class TreeLayout:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Return what ``to_document`` wrote."""
+        """Return the layout that ``to_document`` wrote."""
         return cls(
             tuple(TreePart(**_with_prefixes(part)) for part in document["parts"]),
             tuple(SplitNode(**_with_prefixes(node)) for node in document["split_nodes"]),

@@ -16,12 +16,12 @@ _EXACT = 1 << 53
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """Return the values in one array, which is not copied where they are in one already."""
+    """Return the values in one array, without a copy if they are in one already."""
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def valid_mask(array: pa.Array) -> Mask | None:
-    """Return where the values are not null, None if they are everywhere."""
+    """Return where the values are not null, None if no value is null."""
     if array.null_count == 0:
         return None
     return np.asarray(pc.is_valid(array).to_numpy(zero_copy_only=False), dtype=np.bool_)
@@ -38,7 +38,7 @@ def integers_of(array: pa.Array, arrow_type: pa.DataType) -> npt.NDArray[np.int6
 
 
 def floats_of(array: pa.Array) -> npt.NDArray[np.float64]:
-    """Return the values as float64, the nearest where these cannot hold them; nulls become 0."""
+    """Return the values as the nearest float64; nulls become 0."""
     if pa.types.is_decimal(array.type):
         return _floats_of_decimals(array)
     wide = array.cast(pa.float64(), safe=False)
@@ -48,14 +48,14 @@ def floats_of(array: pa.Array) -> npt.NDArray[np.float64]:
 
 
 def _floats_of_decimals(array: pa.Array) -> npt.NDArray[np.float64]:
-    """Return what a program reads of the same digits: Arrow's own cast of 0.0101 is off in the last bit."""
+    """Return the nearest floats: Arrow's own cast of 0.0101 is off in the last bit."""
     valid, scale = valid_mask(array), array.type.scale
     floats = np.zeros(len(array))
     is_left = np.ones(len(array), np.bool_) if valid is None else valid.copy()
     if pa.types.is_decimal128(array.type) and 0 <= scale <= _EXACT_POWER_OF_TEN:
         low, high = decimal_words(array, scale)
         unscaled = low.view(np.int64)
-        # The quotient of two floats that are exact is the nearest one.
+        # The quotient of two exact floats is the nearest float.
         floats = unscaled / 10.0**scale
         is_left &= (high != unscaled >> np.int64(63)) | (unscaled > _EXACT) | (unscaled < -_EXACT)
     left = np.flatnonzero(is_left)
@@ -84,7 +84,7 @@ def decimal_words(array: pa.Array, scale: int) -> tuple[npt.NDArray[np.uint64], 
 def decimals_from_words(
     low: npt.NDArray[np.uint64], high: npt.NDArray[np.int64], scale: int, valid: Mask | None
 ) -> pa.Array:
-    """Return decimal128(38, scale) of unscaled integers of 128 bits."""
+    """Return unscaled integers of 128 bits as decimal128(38, scale)."""
     words = np.empty((len(low), 2), np.uint64)
     words[:, 0], words[:, 1] = low, high.view(np.uint64)
     return pa.Array.from_buffers(
@@ -115,7 +115,7 @@ def merged_mask(valid: Mask | None, starts: npt.NDArray[np.int64]) -> Mask | Non
 
 
 def taken_mask(valid: Mask | None, positions: npt.NDArray[np.int64]) -> Mask | None:
-    """Return the mask at those positions."""
+    """Return the mask at ``positions``."""
     return None if valid is None else valid[positions]
 
 

@@ -72,14 +72,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class FloatSums:
-    """float64, 0 where not valid; the order of adding, and so the last digits, is that of the documents."""
+    """float64, 0 where not valid; the last digits depend on the order of the documents."""
 
     values: npt.NDArray[np.float64]
     valid: Mask | None
 
     @classmethod
     def from_arrow(cls, array: pa.Array) -> Self:
-        """Return the sums of a column: of rows, or as stored."""
+        """Return the sums of a column of rows, or of stored sums."""
         return cls(floats_of(array), valid_mask(array))
 
     def __len__(self) -> int:

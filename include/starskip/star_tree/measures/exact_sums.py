@@ -28,15 +28,15 @@ from starskip.star_tree.measures.measure_array import Positions, run_lengths
 _BITS = np.int64(32)
 _DIGIT = np.int64((1 << 32) - 1)
 _ROOM = 1 << 62
-"""Below it, in absolute value, a sum of one more digit's carry still fits into 64 bits."""
+"""Below this absolute value a sum with one more limb's carry still fits 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExactSums:
     """Unscaled integers in limbs: (k, n), least first, each limb but the last in 0 … 2^32 - 1.
 
-    One limb holds 64 bits; a second one is added only where a sum might leave them. ``scale`` is that of the
-    decimals, None for integers.
+    One limb holds 64 bits; a second one is added only where a sum might exceed them. ``scale``: the decimals'
+    scale, None for integers.
     """
 
     limbs: npt.NDArray[np.int64]

@@ -1,7 +1,7 @@
 """The least or the greatest values, of any ordered type.
 
-Values are compared as int64 keys of the same order. Of floats -0.0 is below 0.0, and NaN above all, as in
-Spark and DuckDB.
+Values are compared as int64 keys of the same order. Among floats -0.0 is below 0.0, and NaN is the greatest,
+as in Spark and DuckDB.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _LEAST, _GREATEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 @dataclass(frozen=True, slots=True)
 class Extremes:
-    """Keys in the values' order; those of ``ranked``, sorted, where the type has no keys of its own."""
+    """Keys in the values' order; positions in the sorted ``ranked`` where the type has no keys of its own."""
 
     keys: Keys
     valid: Mask | None
@@ -56,7 +56,7 @@ class Extremes:
 
     @classmethod
     def from_arrow(cls, array: pa.Array, *, is_greatest: bool) -> Self:
-        """Return the extremes of a column: of rows, or as stored."""
+        """Return the extremes of a column of rows, or of stored extremes."""
         valid = valid_mask(array)
         if has_order_keys(array.type):
             keys, ranked = order_keys(array), None
@@ -126,7 +126,7 @@ def has_order_keys(arrow_type: pa.DataType) -> bool:
 
 
 def order_keys(array: pa.Array) -> Keys:
-    """Return the keys of values of a type that has them; nulls get the key of zero."""
+    """Return the keys of values whose type has keys; nulls get the key of zero."""
     arrow_type = array.type
     if pa.types.is_floating(arrow_type):
         values = floats_of(array)
@@ -146,11 +146,11 @@ def order_keys(array: pa.Array) -> Keys:
 
 
 def from_order_keys(keys: Keys, arrow_type: pa.DataType, valid: Mask | None) -> pa.Array:
-    """Return the values of ``arrow_type`` that have those keys."""
+    """Return the values of ``arrow_type`` with these keys."""
     if pa.types.is_floating(arrow_type):
         bits = keys ^ ((keys >> _SIGN) & _REST)
         return array_of(bits.view(np.float64), valid).cast(arrow_type)
-    # What is not valid may be out of a narrow type's range.
+    # A key that is not valid may be out of a narrow type's range.
     keys = keys if valid is None else np.where(valid, keys, np.int64(0))
     if pa.types.is_decimal(arrow_type):
         words = keys.view(np.uint64), keys >> _SIGN

@@ -1,4 +1,4 @@
-"""Create the intermediate results of single rows, and of a column of stored ones."""
+"""Create the intermediate results of single rows, and read stored ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _of_rows(measure: Measure, values: pa.Array | None, rows: int) -> MeasureArr
 
 
 def stored_measure(measure: Measure, stored: pa.Array, column_type: pa.DataType | None) -> MeasureArray:
-    """Return the intermediate results that ``to_arrow`` gave; ``column_type``: of the table's column."""
+    """Return the intermediate results that ``to_arrow`` stored; ``column_type``: of the table's column."""
     kind = measure.kind
     if kind in (MeasureKind.ROWS, MeasureKind.COUNT) or column_type is None:
         return Counts.from_arrow(stored)
@@ -56,7 +56,7 @@ def stored_measure(measure: Measure, stored: pa.Array, column_type: pa.DataType 
 
 
 def no_measure(measure: Measure, column_type: pa.DataType | None, groups: int) -> MeasureArray:
-    """Return what groups of no rows at all have: counts of 0, empty sketches, null for all else."""
+    """Return the results of groups without rows: counts of 0, empty sketches, null for all else."""
     values = pa.nulls(groups, column_type) if column_type is not None else None
     if measure.kind is MeasureKind.ROWS or values is None:
         return Counts(np.zeros(groups, np.int64))

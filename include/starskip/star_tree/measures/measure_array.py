@@ -13,36 +13,36 @@ Positions = npt.NDArray[np.int64]
 
 
 class MeasureArray(Protocol):
-    """One intermediate result a document; values are merged in runs, so rows are brought together first."""
+    """One intermediate result a document; values are merged in runs, so rows are sorted first."""
 
     def __len__(self) -> int:
         """Return the number of values."""
         ...
 
     def take(self, positions: Positions) -> Self:
-        """Return the values at those positions, in their order."""
+        """Return the values at ``positions``, in that order."""
         ...
 
     def merged(self, starts: Positions) -> Any:
-        """Return one value a run; ``starts`` are the runs' first positions, of which the first is 0.
+        """Return one value a run; ``starts`` are the runs' first positions, the first being 0.
 
-        It may be an array of another kind (rows become sketches), which merges further in turn.
+        The result may be an array of another kind (rows become sketches), which can be merged again.
         """
         ...
 
     def appended(self, others: Sequence[Self]) -> Self:
-        """Return these values and, behind them, those of ``others``."""
+        """Return these values, followed by the values of ``others``."""
         ...
 
     def to_arrow(self) -> pa.Array:
-        """Return the values as files keep them; ``stored_measure`` reads them back."""
+        """Return the values in their stored form; ``stored_measure`` reads them back."""
         ...
 
     def results(self) -> pa.Array:
-        """Return what a query gets: null where a group has no value that is not null."""
+        """Return the results for a query: null where a group has only nulls."""
         ...
 
 
 def run_lengths(starts: Positions, length: int) -> Positions:
-    """Return how many values each run has, of ``length`` values in all."""
+    """Return the number of values of each run, of ``length`` values in all."""
     return np.diff(starts, append=length)

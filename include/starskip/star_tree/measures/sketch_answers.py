@@ -1,7 +1,7 @@
 """Compute numbers from sketches, each with the bound of its error.
 
-The value of a rank in a t-digest is interpolated between its centroids as Dunning does. get_quantile of the
-library weighs the two centroids around a rank the wrong way round and so is off by up to 4 % of all ranks
+The value of a rank in a t-digest is interpolated between its centroids, as Dunning does. The library's
+get_quantile swaps the weights of the two centroids around a rank, and so is off by up to 4 % of all ranks
 where centroids are large (datasketches 5.2.0; mended in Java, Go and Rust in August 2026:
 apache/datasketches-java, pull request 755).
 """
@@ -23,14 +23,14 @@ from starskip.star_tree.measures.values_apart import parted
 
 _CENTROIDS = np.dtype([("mean", "<f8"), ("weight", "<u8")])
 _COUNT_AT, _CENTROIDS_AT = 8, 32
-"""Offsets of the number of centroids, and of these, in a serialised digest of several values."""
+"""Offsets of the number of centroids, and of the centroids, in a serialised digest of several values."""
 
 
 def t_digest_quantile(digest: Any, rank: float) -> float:
     """Return the value at ``rank`` (0 to 1) of a ``tdigest_double`` that is not empty.
 
-    A centroid's mean stands in the middle of its weight, the least and the greatest value one from the ends;
-    in between it is linear, but a centroid of one value is that value all along its weight.
+    A centroid's mean lies in the middle of its weight, the least and the greatest value one from the ends.
+    Between these points values are linear, but a centroid of one value has that value all along its weight.
     """
     total = digest.get_total_weight()
     if total == 1:
@@ -41,7 +41,7 @@ def t_digest_quantile(digest: Any, rank: float) -> float:
     centroids = np.frombuffer(stored, _CENTROIDS, count, _CENTROIDS_AT)
     weights = centroids["weight"].astype(np.float64)
     middles = np.cumsum(weights) - weights / 2
-    # Both ends of what is flat; of larger centroids the same point twice.
+    # Both ends of the flat stretch of a centroid of one value; for larger centroids the same point twice.
     halves = np.where(weights == 1, 0.5, 0.0)
     positions = np.stack([middles - halves, middles + halves], axis=1).ravel()
     values = np.repeat(centroids["mean"], 2)
@@ -99,9 +99,9 @@ def distinct_counts(sketches: pa.Array) -> pa.Array:
 
 
 def percentiles(sketches: pa.Array, kind: MeasureKind, percentile: float) -> pa.Array:
-    """Return the value at ``percentile`` (0 to 100) of each sketch as float64, null for one of no values.
+    """Return the value at ``percentile`` (0 to 100) of each sketch as float64, null for an empty one.
 
-    A value that was in the data for KLL; a t-digest interpolates between its centroids. NaN is the greatest.
+    KLL returns a value of the data; a t-digest interpolates between its centroids. NaN is the greatest.
     """
     share = Fraction(repr(float(percentile))) / 100
     found = [_percentile(each, kind, share) for each in sketches.to_pylist()]
@@ -115,7 +115,7 @@ def _percentile(stored: bytes, kind: MeasureKind, share: Fraction) -> float | No
     total = held + apart.count
     if not total:
         return None
-    # In whole numbers: the product of floats 0.28 * 25 is above 7, which would be the value of the next rank.
+    # In whole numbers: the product of floats 0.28 * 25 is above 7, and would select the next rank.
     place = max(math.ceil(share * total), 1)
     if place <= apart.least:
         return -math.inf

@@ -1,7 +1,7 @@
 """Sketches of Apache DataSketches: distinct values (HLL), quantiles (KLL, t-digest).
 
-They are kept serialised, as all of the library's languages read them (Spark's ``hll_union_agg`` too).
-Nulls are left out. What a sketch of quantiles cannot hold is counted beside it (values_apart).
+They are kept serialised, in the form that all of the library's languages read (Spark's ``hll_union_agg``
+too). Nulls are left out. Values that a sketch of quantiles cannot hold are counted beside it (values_apart).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ QUANTILE_SKETCHES: dict[MeasureKind, tuple[Any, int]] = {
     MeasureKind.KLL: (datasketches.kll_doubles_sketch, KLL_K),
     MeasureKind.T_DIGEST: (datasketches.tdigest_double, T_DIGEST_K),
 }
-"""Their classes, and how large each is made."""
+"""Their classes, and the size of each."""
 _HLL_TYPE = datasketches.tgt_hll_type.HLL_4
 _EMPTY_TEXT = "\0the empty text"
 """Stands for the empty text, which SQL counts and the library leaves out."""
@@ -40,7 +40,7 @@ _EMPTY_TEXT = "\0the empty text"
 
 @dataclass(frozen=True, slots=True)
 class SketchedRows:
-    """Values of rows that are not sketched yet: the first merge does it, a group at a time."""
+    """Values of rows that are not sketched yet: the first merge sketches them, group by group."""
 
     values: pa.Array
     kind: MeasureKind
@@ -92,7 +92,7 @@ class Sketches:
         return Sketches(self.serialized[positions], self.kind)
 
     def merged(self, starts: Positions) -> Sketches:
-        """See MeasureArray.merged; a run of one value is handed on as it is."""
+        """See MeasureArray.merged; a run of one value stays as it is."""
         merge = _merged_hll if self.kind is MeasureKind.HLL else _merged_quantiles
         ends = np.append(starts, len(self))[1:]
         merged = np.empty(len(starts), object)
@@ -110,7 +110,7 @@ class Sketches:
         return pa.array(self.serialized, pa.binary())
 
     def results(self) -> pa.Array:
-        """See MeasureArray.results; ``sketch_answers`` makes numbers of them."""
+        """See MeasureArray.results; ``sketch_answers`` computes numbers from them."""
         return self.to_arrow()
 
 
@@ -119,7 +119,7 @@ def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> n
     items = _hashable(encoded.dictionary)
     group = np.repeat(np.arange(len(starts)), run_lengths(starts, len(values)))
     code = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
-    # Each value once a group: updating costs a call from Python.
+    # Each distinct value of a group is added once: every update costs a call from Python.
     pairs = distinct_numbers(group * (len(items) + 1) + code + 1)
     group, code = np.divmod(pairs, len(items) + 1)
     ends = np.searchsorted(group, np.arange(len(starts)), side="right")
@@ -136,7 +136,7 @@ def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> n
 
 
 def _hashable(values: pa.Array) -> list[Any]:
-    """Return what the sketches hash, the same for equal values in all languages: int, float or text."""
+    """Return the values in the form that sketches hash, the same in all languages: int, float or text."""
     kind = values.type
     if pa.types.is_floating(kind):
         # -0.0 and 0.0 are one value, and so are all NaN.

@@ -1,8 +1,8 @@
-"""Values that a sketch of quantiles cannot hold, counted beside it: NaN, and of t-digests infinities too.
+"""Values that a sketch of quantiles cannot hold, counted beside it: NaN, and for t-digests infinities too.
 
 They have ranks all the same, as in Spark and DuckDB: -Infinity is the least, NaN the greatest, above
-Infinity. A t-digest would make a NaN of the mean of two infinities. The counts stand behind the sketch's own
-bytes, and only where there are any, so that other programs read all other sketches as they are.
+Infinity. A t-digest would compute NaN as the mean of two infinities. The counts are appended to the sketch's
+own bytes, and only if there are any, so that other programs can read all other sketches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NAMES = ("-Infinity", "Infinity", "NaN")
 
 @dataclass(frozen=True, slots=True)
 class ValuesApart:
-    """Counts of the values -Infinity, Infinity and NaN beside those of a sketch."""
+    """Counts of the values -Infinity, Infinity and NaN that a sketch does not hold."""
 
     least: int = 0
     infinite: int = 0
@@ -34,17 +34,17 @@ class ValuesApart:
 
     @property
     def count(self) -> int:
-        """Return the count of all of them."""
+        """Return the sum of the counts."""
         return self.least + self.infinite + self.nan
 
     def stored(self, sketch: bytes) -> bytes:
-        """Return a serialised sketch with these counts behind it, if there is anything to count."""
+        """Return a serialised sketch with these counts appended, if any is not 0."""
         if not self.count:
             return sketch
         return sketch + _COUNTS.pack(self.least, self.infinite, self.nan) + _MARK
 
     def __str__(self) -> str:
-        """Return what there is, as ``|-Infinity:1|NaN:2``; nothing for nothing."""
+        """Return the counts above 0 as ``|-Infinity:1|NaN:2``; the empty text for none."""
         counts = zip(_NAMES, (self.least, self.infinite, self.nan), strict=True)
         return "".join(f"|{name}:{count}" for name, count in counts if count)
 
@@ -65,9 +65,9 @@ def is_apart(numbers: npt.NDArray[np.float64], kind: MeasureKind) -> npt.NDArray
 def values_apart(
     numbers: npt.NDArray[np.float64], apart: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64]
 ) -> dict[int, ValuesApart]:
-    """Return the counts of the values that are ``apart``, by the number of their run, which has some.
+    """Return the counts of the values that are ``apart``, by run, for runs that have some.
 
-    ``starts`` are the first positions of the runs, of which the first is 0.
+    ``starts``: the first positions of the runs, the first being 0.
     """
     values = numbers[apart]
     runs, where = np.unique(

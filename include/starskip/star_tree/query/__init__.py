@@ -1,1 +1,1 @@
-"""Parse SQL text into what a star-tree must hold, and compute, to answer it."""
+"""Parse SQL text into the columns and measures that a star-tree must hold to answer it."""

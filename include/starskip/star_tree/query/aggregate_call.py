@@ -41,7 +41,7 @@ _HLL_ERROR_RATIO = round(1.04 / math.sqrt(2**HLL_LG_K), 4)
 class AggregateCall:
     """``function`` of ``column``, which is ``*`` where rows are counted.
 
-    ``percentile``, from 0 to 100, is None for other functions, and where a text from a log has ``?`` for it.
+    ``percentile``, from 0 to 100, is None for other functions, and for the ``?`` of a log.
     """
 
     function: AggregationFunction
@@ -55,7 +55,7 @@ class AggregateCall:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Return whether ``node`` itself is a call of an aggregation function, one for star-trees or another."""
+    """Return whether ``node`` itself calls an aggregation function, be it one for star-trees or not."""
     if isinstance(node, exp.Anonymous):
         name = _plain_name(node.name)
         return bool(_NAMED.fullmatch(name) or _UNBOUNDED.fullmatch(name))
@@ -63,7 +63,7 @@ def is_aggregate(node: exp.Expr) -> bool:
 
 
 def aggregate_call(node: exp.Expr) -> AggregateCall:
-    """Return the call that the aggregate ``node`` makes; its column's name is as the node has it.
+    """Return the call of the aggregate ``node``, with the column's name as in the node.
 
     Raises UnsupportedQuery with a reason "function", "distinct", "expression", "argument" or "precision".
     """
@@ -74,10 +74,10 @@ def aggregate_call(node: exp.Expr) -> AggregateCall:
 
 
 def exact_call(node: exp.Expr) -> AggregateCall:
-    """Return the call that ``node`` makes, of functions whose intermediate results are not bounded too.
+    """Return the call of ``node``, also for functions whose intermediate results are not bounded.
 
     DISTINCTCOUNT is taken for DISTINCTCOUNTHLL and PERCENTILE for PERCENTILEEST. Raises UnsupportedQuery as
-    aggregate_call does, but for the precision.
+    in aggregate_call, except for the precision.
     """
     match = _UNBOUNDED.fullmatch(_plain_name(node.name)) if isinstance(node, exp.Anonymous) else None
     if match is None:

@@ -1,8 +1,9 @@
 """Name the columns of an answer where the SELECT gives them no alias.
 
-The rule is Pinot's: the text as written, function names in lower case, no blank space but between two words:
-``SUM( Impressions )`` is ``sum(Impressions)``. In Spark's dialect a comma is followed by a space, texts lose
-their quotes and ``COUNT(*)`` is ``count(1)``, as Spark names them. Quotes around a column's name go in both.
+The rule is Pinot's: the text as written, function names in lower case, blanks only between two words: ``SUM(
+Impressions )`` is ``sum(Impressions)``. In Spark's dialect a comma is followed by a space, texts lose their
+quotes and ``COUNT(*)`` is ``count(1)``, as Spark names them. Both dialects drop quotes around a column's
+name.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ _WORDS_BEFORE_BRACKET = (TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.I
 
 
 def answer_names(select: exp.Select, tokens: Sequence[Token], sql: str, dialect: str) -> tuple[str, ...]:
-    """Return one name an item of ``select``, which is parsed from ``tokens`` of ``sql``."""
+    """Return one name for each item of ``select``, which was parsed from ``tokens`` of ``sql``."""
     items = _items(tokens)
     if len(items) != len(select.expressions):
-        # What a parser forgives, such as a comma too many, is named by what it made of it.
+        # For text that the parser tolerates, such as a comma too many, the parsed expression gives the name.
         return tuple(item.alias_or_name or item.sql() for item in select.expressions)
     return tuple(
         item.alias
@@ -54,7 +55,7 @@ def _items(tokens: Sequence[Token]) -> list[list[Token]]:
 
 
 def _outermost_select(kinds: Sequence[TokenType]) -> int:
-    """Return the position of the SELECT in the fewest brackets: those of WITH come before it, in brackets."""
+    """Return the position of the SELECT in the fewest brackets: the SELECTs of WITH stand in brackets."""
     found: list[tuple[int, int]] = []
     depth = 0
     for position, kind in enumerate(kinds):

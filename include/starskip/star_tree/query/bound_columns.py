@@ -1,4 +1,4 @@
-"""Bind the columns of a query to those of the table, whatever their case."""
+"""Bind the columns of a query to the table's columns, whatever their case."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Spelling:
         self._lower = {low: names[0] for low, names in lower.items() if len(names) == 1}
 
     def find(self, name: str) -> str | None:
-        """Return the column that ``name`` means; None if there is none, or several but for their case."""
+        """Return the column that ``name`` means; None if there is none, or several up to case."""
         return name if name in self._columns else self._lower.get(name.lower())
 
     def require(self, name: str) -> str:
-        """Return what ``find`` does; raises UnsupportedQuery with the reason "unknown_column"."""
+        """Return ``find(name)``; raise UnsupportedQuery with the reason "unknown_column" if it is None."""
         found = self.find(name)
         if found is None:
             known = sorted(self._columns)
@@ -41,10 +41,10 @@ class Spelling:
 
 
 def bound_columns(select: exp.Select, table: exp.Table, columns: Collection[str] | None) -> None:
-    """Replace every column of ``select`` by one quoted name without the table's; in place.
+    """Replace every column of ``select`` by its quoted name without the table's; in place.
 
-    A name that is no column but the alias of an item of the SELECT is left for resolve_aliases. Raises
-    UnsupportedQuery with the reason "unknown_column".
+    A name that is no column but an alias of the SELECT is left for resolve_aliases. Raises UnsupportedQuery
+    with the reason "unknown_column".
     """
     tables = {name.lower() for name in (table.alias_or_name, table.name)}
     aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
@@ -61,7 +61,7 @@ def bound_columns(select: exp.Select, table: exp.Table, columns: Collection[str]
         if spelling is not None:
             is_alias = name.lower() in aliases
             name = spelling.find(name) or name if is_alias else spelling.require(name)
-        # Changed as it stands: to replace one of many items takes as long as there are items.
+        # Changed in place: replacing one of many items takes as long as there are items.
         for part in ("table", "db", "catalog"):
             column.set(part, None)
         column.set("this", exp.to_identifier(name, quoted=True))

@@ -1,4 +1,4 @@
-"""Build the SQL that finishes the groups in DuckDB: arithmetic of the SELECT, HAVING, ORDER BY, LIMIT."""
+"""Build DuckDB's SQL for the steps after the grouping: arithmetic of the SELECT, HAVING, ORDER BY, LIMIT."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ GROUPS_TABLE = "groups"
 class Finishing:
     """``names``: the columns of the answer. ``select``: DuckDB's SQL over GROUPS_TABLE.
 
-    ``columns``: where the answer is nothing but columns of the groups in any order, these; else None.
-    ``sources``: for each item of the answer the one column of the groups that it is, or None.
+    ``columns``: the columns of the groups, if the answer consists of such columns in any order; else None.
+    ``sources``: for each item of the answer its column of the groups, or None.
     """
 
     names: tuple[str, ...]
@@ -32,7 +32,7 @@ class Finishing:
 def finishing(
     select: exp.Select, groups: Sequence[GroupExpression], names: Sequence[str]
 ) -> tuple[Finishing, tuple[AggregateCall, ...]]:
-    """Return what finishes the groups of ``select``, and the distinct aggregations that they need.
+    """Return the steps after the grouping of ``select``, and the distinct aggregations that they need.
 
     Raises UnsupportedQuery with a reason of aggregate_call, or "window", "filter_clause", "not_grouped",
     "ordinal", "argument".
@@ -94,7 +94,7 @@ def _over_groups(
             )
         return found
 
-    # transform goes from the outside in, and not into what it has replaced.
+    # transform goes from the outside in, and not into a replacement.
     over_groups: exp.Expr = node.transform(replaced)
     return over_groups
 
@@ -114,13 +114,13 @@ def _ordered(
             )
         return ordered
     key = _over_groups(_without_alias(term.this), groups, calls)
-    # DISTINCT can be ordered by its items only, and these only by position.
+    # DISTINCT can be ordered by its items only, and by them only by position.
     ordered.set("this", exp.Literal.number(items.index(key) + 1) if key in items else key)
     return ordered
 
 
 def _bounded(clause: exp.Expr) -> exp.Expr:
-    """Return a LIMIT or OFFSET, whose number must be one."""
+    """Return a LIMIT or OFFSET; its argument must be a number."""
     number = clause.args.get("count") if isinstance(clause, exp.Fetch) else clause.args.get("expression")
     is_open = isinstance(number, exp.Placeholder)  # the ? of a shape
     if number is None or not (is_open or (isinstance(number, exp.Literal) and number.name.isdecimal())):

@@ -71,7 +71,7 @@ def _unaliased(node: exp.Expr) -> exp.Expr:
 
 
 def _pieces(item: exp.Expr) -> list[exp.Expr]:
-    """An item of several columns (``a || b``) is made of them after the grouping."""
+    """Split an item of several columns (``a || b``): it is computed from them after the grouping."""
     columns = list(item.find_all(exp.Column))
     return [item] if len({column.name for column in columns}) == 1 else list(columns)
 

@@ -1,4 +1,4 @@
-"""Find the one table that a query reads, as Pinot finds it: in any case, with or without its database.
+"""Find the one table that a query reads, as Pinot does: in any case, with or without its database.
 
 Clauses that no star-tree answers are refused with a reason.
 """
@@ -17,7 +17,7 @@ _SHOWN_CHARACTERS = 120
 def asked_names(select: exp.Expr) -> list[str]:
     """Return the names of the tables that a query reads, with their databases, each once.
 
-    What WITH defines is no table.
+    Names that WITH defines are no tables.
     """
     defined = {each.alias.lower() for each in select.find_all(exp.CTE)}
     found = (
@@ -34,9 +34,10 @@ def table_name(table: exp.Table) -> str:
 
 
 def meant_table(name: str, tables: Collection[str]) -> str | None:
-    """Return the one of ``tables`` that ``name`` means, None if none is meant, or several but for their case.
+    """Return the table that ``name`` means; None if there is none, or several that differ in case only.
 
-    First the name as it is, then in any case, then so without its database (``sales.orders`` is ``orders``).
+    Compared are first the exact name, then without regard to case, then without the database
+    (``sales.orders`` is ``orders``).
     """
     while name:
         same = [table for table in tables if table.lower() == name.lower()]
@@ -93,8 +94,8 @@ def rename_table(select: exp.Select, name: str, answers_to: str | None = None) -
     """Replace the name of the queried table by ``name``, in place; return the number of replacements.
 
     ``answers_to``: the only table that may be asked; None for any. Raises UnsupportedQuery with the reason
-    "several_tables" for a query over more than one, or none, "another_table" for one over another, and
-    "sample" for one that asks for the table with more than its name.
+    "several_tables" for a query over no table or several, "another_table" for a query over another table, and
+    "sample" where more than a name stands for the table.
     """
     if select.find(exp.TableSample, exp.Pivot, exp.Version):
         raise UnsupportedQuery(

@@ -14,7 +14,7 @@ from starskip.star_tree.query.aggregate_call import AggregateCall, exact_call, i
 def resolve_aliases(select: exp.Select, columns: Collection[str] | None) -> None:
     """Replace aliases in WHERE, GROUP BY, HAVING and ORDER BY of ``select`` by their expressions; in place.
 
-    ``columns``: those of the table; where they are not known, an alias is taken for what it stands for.
+    ``columns``: the table's; where they are not known, a name that may be an alias is taken for one.
     """
     aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
     if not aliases:
@@ -36,9 +36,9 @@ def _replace(clause: exp.Expr | None, aliases: dict[str, exp.Expr]) -> None:
 
 
 def make_exact(select: exp.Select, integers: Collection[str] = ()) -> None:
-    """Put exact functions for those that are approximate or Pinot's own; in place.
+    """Replace approximate functions and Pinot's own by exact ones; in place.
 
-    The range of a column among ``integers`` is taken in 128 bits, which DuckDB has: one of 64 may overflow.
+    The range of a column among ``integers`` is computed in DuckDB's 128 bits: 64 bits may overflow.
     """
     for node in list(select.walk()):
         if isinstance(node, (exp.Anonymous, exp.ApproxDistinct, exp.ApproxQuantile)) and is_aggregate(node):
@@ -48,7 +48,7 @@ def make_exact(select: exp.Select, integers: Collection[str] = ()) -> None:
 def _exact(call: AggregateCall, integers: Collection[str]) -> exp.Expr:
     column = exp.column(call.column, quoted=True)
     if call.percentile is not None:
-        # As a decimal: the float 1.1 / 100 is above 0.011, and would be the rank of the next value.
+        # As a decimal: the float 1.1 / 100 is above 0.011, and would select the next rank.
         share = Decimal(repr(float(call.percentile))) / 100
         rank = exp.PercentileDisc(this=exp.Literal.number(format(share, "f")))
         return exp.WithinGroup(this=rank, expression=exp.Order(expressions=[exp.Ordered(this=column)]))

@@ -1,7 +1,7 @@
 """Scalar functions that a query may use, because Pinot, Spark and DuckDB compute them alike.
 
-An allow list, since expressions run in a database that has functions for files and settings too. Left out for
-their meaning: days of the week (three countings), logarithms (two orders of arguments).
+An allow list, since expressions run in a database that has functions for files and settings too. Left out
+because the engines differ: days of the week (three ways of counting), logarithms (two orders of arguments).
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ _QUERY = re.compile(r"[( ]*(?:select|with)\b", re.IGNORECASE)
 
 @contextmanager
 def bounded_depth() -> Iterator[None]:
-    """Make an UnsupportedQuery of a RecursionError: not all nesting shows in brackets (``a::int::int…``)."""
+    """Turn a RecursionError into UnsupportedQuery: not all nesting shows in brackets (``a::int::int…``)."""
     try:
         yield
     except RecursionError as error:
@@ -36,7 +36,7 @@ def bounded_depth() -> Iterator[None]:
 
 @bounded_depth()
 def sql_select(sql: str, dialect: str) -> exp.Select:
-    """Return the one SELECT that ``sql`` is; Pinot's ``SET …;`` and ``OPTION(…)`` around it are left out.
+    """Return the one SELECT in ``sql``, without Pinot's ``SET …;`` and ``OPTION(…)`` around it.
 
     Raises UnsupportedQuery with a reason "too_long", "too_deep", "syntax" or "not_a_select".
     """
@@ -65,7 +65,7 @@ def sql_select(sql: str, dialect: str) -> exp.Select:
 
 
 def select_tokens(sql: str, dialect: str) -> list[Token]:
-    """Return the tokens of the query alone, without the options that Pinot takes before and behind it.
+    """Return the tokens of the query, without the options that Pinot takes before and behind it.
 
     Raises UnsupportedQuery with a reason "syntax" or "not_a_select".
     """

@@ -32,7 +32,7 @@ class Approximation:
 
 
 def aggregate_result(call: AggregateCall, measures: Mapping[Measure, MeasureArray]) -> pa.Array:
-    """Return one value a group; null where the group has no value that is not null.
+    """Return one value a group; null where the group has only nulls.
 
     COUNT and DISTINCTCOUNTHLL int64; SUM, MIN, MAX as their measures; AVG and percentiles float64;
     MINMAXRANGE int64 of integers (decimal128(38, 0) where one does not fit), else the type of the difference.
@@ -41,7 +41,7 @@ def aggregate_result(call: AggregateCall, measures: Mapping[Measure, MeasureArra
     match call.function:
         case AggregationFunction.AVG:
             total, count = (pc.cast(array.results(), pa.float64(), safe=False) for array in results)
-            # Of no values the total is null, and so is the quotient.
+            # Without values the total is null, and so is the quotient.
             return pc.divide(total, count)
         case AggregationFunction.MINMAXRANGE:
             least, greatest = (array.results() for array in results)
@@ -54,7 +54,7 @@ def aggregate_result(call: AggregateCall, measures: Mapping[Measure, MeasureArra
 
 
 def approximation(call: AggregateCall, column: str) -> Approximation | None:
-    """Return how far ``call`` may be off, None if it is exact."""
+    """Return the error bound of ``call``, None if it is exact."""
     kind = call.measures[0].kind
     if not kind.is_sketch:
         return None

@@ -1,7 +1,7 @@
 """Answer a query that no star-tree fits from the rows of the table's files, exactly.
 
 Functions that trees approximate become exact ones: DISTINCTCOUNTHLL a COUNT(DISTINCT), a percentile the value
-of that rank, MINMAXRANGE a difference.
+of its rank, MINMAXRANGE a difference.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sq
 from starskip.star_tree.serving.finished_answer import with_one_zero
 
 _ROWS = "rows of the files"
-"""No name that SQL text has by chance."""
+"""A name that SQL text does not have by chance."""
 _ROWS_PER_CHUNK = 1 << 62
-"""A file is opened once and read to its end: in one process nothing is won by cutting it."""
+"""A file is opened once and read to its end: cutting it gains nothing in one process."""
 
 
 @bounded_depth()
@@ -37,7 +37,7 @@ def answer_from_files(
     """Return the answer, the rows that were read and the rows of all files.
 
     ``answers_to``: the only table that may stand in FROM; None for any. Raises UnsupportedQuery for a query
-    over another table or that cannot be computed, SourceError for a file that cannot be read.
+    that is over another table or cannot be computed, SourceError for a file that cannot be read.
     """
     select = sql_select(sql, dialect)
     is_known = not any(item.is_star for item in select.expressions)
@@ -65,7 +65,7 @@ def answer_from_files(
 
 
 class _Rows:
-    """The rows of all files as a stream that counts them; its error is kept as it was raised."""
+    """The rows of all files as a stream that counts them; an error is kept, to be raised unchanged."""
 
     def __init__(self, source: SourceTable, columns: list[str]) -> None:
         self._source, self._columns = source, columns
@@ -76,7 +76,7 @@ class _Rows:
 
     @property
     def total(self) -> int:
-        """Return the rows of all files; of text files, those that were read."""
+        """Return the number of rows of all files; for text files the number read so far."""
         return self.read if self._total is None else self._total
 
     def reader(self) -> pa.RecordBatchReader:
@@ -95,7 +95,7 @@ class _Rows:
 
 
 def _columns(select: exp.Select, types: Mapping[str, pa.DataType]) -> list[str]:
-    """Spell the columns as the table does; return those that the query reads, one at least."""
+    """Spell the columns as the table does; return the columns that the query reads, at least one."""
     spelling = Spelling(types)
     if any(True for star in select.find_all(exp.Star) if not isinstance(star.parent, exp.Count)):
         return list(types)

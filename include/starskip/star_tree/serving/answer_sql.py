@@ -1,8 +1,8 @@
 """Answer SQL as Arrow from the first star-tree that fits, else from the table's own files.
 
-The steps are those of "Star-tree index: Powering fast aggregations on Pinot", "Query execution": check
-the metadata, traverse the tree, apply remaining predicates, aggregate; "fall back to normal aggregation if no
-one is qualified".
+The steps of "Star-tree index: Powering fast aggregations on Pinot", "Query execution": check the metadata,
+traverse the tree, apply remaining predicates, aggregate; "fall back to normal aggregation if no one is
+qualified".
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ WRONG_QUERIES = frozenset(
         "another_table",
     }
 )
-"""Reasons that are the query's own fault: the table's files would not answer it either."""
+"""Reasons that lie in the query itself: the table's files would not answer it either."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """``table``: the rows. ``star_tree``: whether a tree gave them; if not, ``reason`` is a sentence.
 
-    ``documents_read`` of ``documents_total``: of the tree, ``tree`` being its position among the configured
-    ones, or rows of the table's files. ``approximations``: the columns that are no exact values.
+    ``documents_read`` of ``documents_total`` count the tree's documents, or rows of the table's files.
+    ``tree``: the tree's position among the configured ones. ``approximations``: the columns that are not
+    exact.
     """
 
     table: pa.Table
@@ -68,9 +69,9 @@ class _Plan:
 def answer_sql(trees: TreeSet, sql: str, dialect: str = "pinot") -> Answer:
     """Return the answer of one SELECT, in the dialect "pinot" or "spark".
 
-    Without LIMIT all groups come. Of trees that are held open those answer that are published now. Raises
-    UnsupportedQuery for a query that cannot be answered at all, or is over another table; StaleTree if the
-    table's files are not those that the trees were built from.
+    Without LIMIT all groups are returned. If ``trees`` is held open, the currently published trees answer.
+    Raises UnsupportedQuery for a query that cannot be answered at all, or is over another table; StaleTree if
+    the table's files changed since the trees were built.
     """
 
     def answer(current: TreeSet) -> Answer:
@@ -83,10 +84,10 @@ def answer_sql(trees: TreeSet, sql: str, dialect: str = "pinot") -> Answer:
 def answer_from_tree(
     trees: TreeSet, sql: str, dialect: str = "pinot", *, most_documents: int | None = None
 ) -> Answer | str:
-    """Return the answer that a tree gives, or a sentence that says why none does.
+    """Return a tree's answer, or a sentence that says why no tree answers.
 
-    ``most_documents``: an answer that reads more of them is left to an engine of more than one process.
-    Raises as ``answer_sql`` does.
+    ``most_documents``: an answer that reads more is left to an engine with more than one process. Raises as
+    ``answer_sql`` does.
     """
     return trees.with_current(lambda current: _from_tree(current, sql, dialect, most_documents))
 
@@ -101,7 +102,7 @@ def _from_tree(trees: TreeSet, sql: str, dialect: str, most_documents: int | Non
     tree = trees.trees[plan.tree.position]
     request = trees.memory.requests.get((sql, dialect))
     if request is None:
-        # A list of thousands of values takes far longer to be spelt for the database than to be read for.
+        # Writing a list of thousands of values as SQL takes far longer than reading for it.
         request = _request(plan.query, plan.tree, tree, expressions)
         size_bytes = len(sql) + sum(mask.nbytes for mask in request.masks.values())
         trees.memory.requests.keep((sql, dialect), request, size_bytes)
@@ -153,7 +154,7 @@ def _request(
         mask = expressions.mask(column, column, tree.dictionary(column), each.expression)
         masks[column] = masks[column] & mask if column in masks else mask
     return ScanRequest(
-        # What all that there is passes asks nothing: the star then stands for all values.
+        # A predicate that all values pass is no condition: the star then stands for all values.
         masks={column: mask for column, mask in masks.items() if not _passes_all(mask, column, tree)},
         group_by=tuple(dict.fromkeys(group.column for group in query.group_by)),
         measures=tuple(dict.fromkeys(fit.kept.values())),
@@ -161,7 +162,7 @@ def _request(
 
 
 def _passes_all(mask: npt.NDArray[np.bool_], column: str, tree: StarTree) -> bool:
-    """Return whether every value in the table passes; null, the last, does not count where there is none."""
+    """Return whether every value in the table passes; null, the last, counts only if the column has nulls."""
     return bool(mask.all() if column in tree.columns_with_nulls else mask[:-1].all())
 
 
@@ -215,7 +216,7 @@ def _merged(
 
 
 def _values(dictionary: pa.Array, codes: npt.NDArray[np.int32]) -> pa.Array:
-    """Return the values that codes stand for; the code behind the last value is null's."""
+    """Return the values of codes; the code behind the last value is null's."""
     return dictionary.take(pa.array(codes, mask=codes == len(dictionary)))
 
 

@@ -20,7 +20,7 @@ Parsed = TypeVar("Parsed")
 class AnsweringMemory(Generic[Parsed]):
     """Safe for threads; the database is opened when it is first asked for.
 
-    ``requests``: what is read for a query, by its text and dialect, up to a number of bytes of masks.
+    ``requests``: the ScanRequest of a query, by its text and dialect, up to a number of bytes of masks.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class AnsweringMemory(Generic[Parsed]):
             return self._expressions
 
     def parsed(self, sql: str, dialect: str, parse: Callable[[str, str], Parsed]) -> Parsed:
-        """Return what ``parse`` made of the text, of the newest texts without parsing again."""
+        """Return the result of ``parse``; recent texts are not parsed again."""
         found = self._parsed.get((sql, dialect))
         if found is None:
             found = parse(sql, dialect)

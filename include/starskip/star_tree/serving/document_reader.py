@@ -1,6 +1,6 @@
 """Read single documents of a tree by number: only the row groups and columns that hold them.
 
-Decoded row groups are kept up to a number of bytes, so that a warm answer reads nothing again.
+Decoded row groups are kept up to a number of bytes, so that a warm answer reads no file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class DocumentReader:
-    """Reads the documents of a tree, numbered through its files; several threads may use it at once."""
+    """Reads the documents of a tree, numbered across its files; several threads may use it at once."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class DocumentReader:
         schema: DocumentSchema,
         files: Sequence[tuple[DataFile, int]],
     ) -> None:
-        """Take ``files`` with the number of documents of each; nothing is read before it is asked for."""
+        """Take ``files`` with the number of documents of each; nothing is read yet."""
         self._storage = storage
         self._schema = schema
         self._files = tuple(file for file, _ in files)
@@ -47,7 +47,7 @@ class DocumentReader:
         self._lock = threading.RLock()
 
     def forget(self) -> None:
-        """Close the files and let go of what was decoded."""
+        """Close the files and drop the decoded row groups."""
         with self._lock:
             self._groups.clear()
             self._newest = NewestValues(CACHE_BYTES)
@@ -59,7 +59,7 @@ class DocumentReader:
         return np.concatenate(pieces) if pieces else np.zeros(0, np.int32)
 
     def measure(self, documents: Numbers, measure: Measure) -> MeasureArray | None:
-        """Return one measure of documents, whose numbers ascend; None of no documents."""
+        """Return one measure of documents, whose numbers ascend; None for no documents."""
         pieces = [found.take(where) for found, where in self._pieces(documents, measure.name, measure)]
         if not pieces:
             return None

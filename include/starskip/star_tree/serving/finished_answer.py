@@ -18,7 +18,7 @@ from starskip.star_tree.serving.aggregate_results import (
 )
 
 ERROR_BOUND = b"starskip.error_bound"
-"""The key of an Arrow field's metadata that says how far an approximate column may be off."""
+"""The key of an Arrow field's metadata with the error bound of an approximate column."""
 
 
 def finished_answer(
@@ -27,7 +27,7 @@ def finished_answer(
     measures: Mapping[Measure, pa.Array],
     database: SandboxedDuckDB,
 ) -> tuple[pa.Table, tuple[Approximation, ...]]:
-    """Return the answer of ``query``, and how far its approximate columns may be off.
+    """Return the answer of ``query``, and the error bounds of its approximate columns.
 
     ``group_values`` has one array for each of the query's group expressions, ``measures`` one value a group.
     """
@@ -47,7 +47,7 @@ def finished_answer(
 
 
 def with_one_zero(table: pa.Table) -> pa.Table:
-    """Return an answer without -0.0, which equals 0.0: which of both came first is chance."""
+    """Return an answer without -0.0, which equals 0.0: which of the two comes first is chance."""
     for position, column in enumerate(table.columns):
         if pa.types.is_floating(column.type):
             one = pc.add(column, pa.scalar(0.0, column.type))
@@ -56,7 +56,7 @@ def with_one_zero(table: pa.Table) -> pa.Table:
 
 
 def _approximations(query: AggregationQuery, finish: Finishing) -> dict[int, Approximation]:
-    """Return the bounds by position in the answer; of arithmetic with an approximate value none is known."""
+    """Return the bounds by position in the answer; arithmetic on an approximate value has no known bound."""
     calls = {f"a{position}": call for position, call in enumerate(query.aggregates)}
     found = {}
     for position, (name, source) in enumerate(zip(finish.names, finish.sources, strict=True)):

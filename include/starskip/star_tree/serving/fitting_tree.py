@@ -16,10 +16,9 @@ _SHOWN_TREES = 3
 
 @dataclass(frozen=True, slots=True)
 class FittingTree:
-    """``position``: of the tree. ``kept``: for each measure that is asked for, the one that the tree has.
+    """``position`` of the tree. ``kept``: for each measure of the query, the tree's measure that serves it.
 
-    The number of a column's values is the number of rows where the column has no nulls, and the other way
-    round.
+    Where a column has no nulls, the number of its values serves for the number of rows, and vice versa.
     """
 
     position: int

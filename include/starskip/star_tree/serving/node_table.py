@@ -1,4 +1,4 @@
-"""Nodes of a tree in memory, the children of each side by side and sorted by value."""
+"""Nodes of a tree in memory; the children of a node are side by side and sorted by value."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class NodeTable:
-    """One entry a node, the root first; those of one depth stand together.
+    """One entry a node, the root first; nodes of one depth are together.
 
-    ``code``: the value of the node's own dimension, -1 for the root. ``start`` and ``end``: its documents, of
-    nodes without children. ``first_child`` and ``end_child`` are equal where there are none. No nodes at all:
-    a table without rows.
+    ``code``: the value of the node's own dimension, -1 for the root. ``start`` and ``end``: the documents of
+    a node without children. ``first_child`` and ``end_child`` are equal where a node has no children. No
+    nodes at all: a table without rows.
     """
 
     depth: npt.NDArray[np.int16]
@@ -40,7 +40,7 @@ class NodeTable:
 
 
 def load_nodes(storage: Storage, layout: TreeLayout, files: Mapping[str, DataFile]) -> NodeTable:
-    """Read the nodes of all parts, whose ``files`` are by name, and bring them into one order.
+    """Read the nodes of all parts, with ``files`` by name, and sort them.
 
     Raises StorageError for a damaged file.
     """
@@ -79,7 +79,7 @@ def _first_documents(layout: TreeLayout) -> dict[str, int]:
 def _gathered(
     storage: Storage, layout: TreeLayout, files: Mapping[str, DataFile], firsts: dict[str, int]
 ) -> dict[str, Integers]:
-    """Return the columns of all nodes, the split ones first, with parents and documents of the whole tree."""
+    """Return the columns of all nodes, split ones first; parents and documents numbered across the tree."""
     split = sorted(layout.split_nodes, key=lambda node: len(node.prefix))
     place: dict[Prefix, int] = {node.prefix: number for number, node in enumerate(split)}
     totals = {part.place: part for part in layout.parts if not part.nodes}
@@ -132,7 +132,7 @@ def _part_columns(
 
 
 def _ordered(depth: Integers, code: Integers, parent: Integers) -> tuple[Integers, Integers]:
-    """Return the nodes' order, and the parents by their new numbers."""
+    """Return the nodes' order, and their parents' new numbers."""
     order: list[Integers] = []
     number = np.full(len(depth), -1, np.int64)
     known = 0
@@ -149,7 +149,7 @@ def _ordered(depth: Integers, code: Integers, parent: Integers) -> tuple[Integer
 
 
 def _inherit(depth: Integers, parent: Integers, aggregated: Integers) -> None:
-    """Give split nodes the aggregated document of their last child, the star or the only one."""
+    """Give split nodes the aggregated document of their last child, the star child or the only child."""
     for level in range(int(depth.max(initial=0)), 0, -1):
         nodes = np.flatnonzero(depth == level)
         parents = parent[nodes]

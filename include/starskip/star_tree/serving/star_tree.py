@@ -30,7 +30,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """A read of a tree: ``masks`` mark by dimension the codes that qualify, the last one being null's.
+    """A read of a tree: ``masks`` mark by dimension the qualifying codes; the last code is null's.
 
     ``measures`` must be among the tree's, dimensions among its split order.
     """
@@ -42,7 +42,7 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """One entry a group, sorted by codes; without ``group_by`` there is one group, be it of no documents."""
+    """One entry a group, sorted by codes; without ``group_by`` there is one group, even without documents."""
 
     codes: Mapping[str, npt.NDArray[np.int32]]
     measures: Mapping[Measure, Any]
@@ -50,7 +50,7 @@ class ScanResult:
 
 
 class StarTree:
-    """One tree; what is read once stays in memory. It may be used by several threads at once."""
+    """One tree; its dictionaries and nodes stay in memory once read. Several threads may use it at once."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class StarTree:
         dictionaries: Mapping[str, DataFile],
         files: Mapping[str, DataFile],
     ) -> None:
-        """Take a published tree, with all files of its part by name; nothing is read until it is asked."""
+        """Take a published tree, with all files of its part by name; nothing is read yet."""
         self.config = record.config
         self.types = column_types
         self.columns_with_nulls = record.columns_with_nulls
@@ -98,7 +98,7 @@ class StarTree:
             return self._nodes
 
     def star_code(self, dimension: str) -> int:
-        """Return the code of the star, behind that of null."""
+        """Return the code of the star, the next after null's."""
         return len(self.dictionary(dimension)) + 1
 
     def scan(self, request: ScanRequest) -> ScanResult:
@@ -122,7 +122,7 @@ class StarTree:
         return ScanResult(grouped, measures, found.documents)
 
     def traverse(self, request: ScanRequest) -> Traversal:
-        """Return which documents the tree gives for a request."""
+        """Return the documents that the tree selects for a request."""
         order = self.config.dimensions_split_order
         return traverse(
             self.nodes,

@@ -12,12 +12,12 @@ from starskip.star_tree.range_positions import range_positions
 from starskip.star_tree.serving.node_table import Integers, NodeTable
 
 _BINARY_SEARCH_RATIO = 16
-"""Searching for each value pays where a node has this many times more children than values are wanted."""
+"""Searching for each value pays off where a node has this many times more children than wanted values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traversal:
-    """The documents to read: ranges of leaves, on which predicates remain to be applied, and single ones."""
+    """The documents to read: ranges of leaves, where predicates remain to apply, and single documents."""
 
     starts: Integers
     ends: Integers
@@ -37,7 +37,7 @@ def traverse(
 ) -> Traversal:
     """Return the documents that answer a query; all sequences have one entry a dimension.
 
-    ``masks``: which codes qualify, None where nothing is asked of the dimension.
+    ``masks``: which codes qualify, None for a dimension without a predicate.
     """
     asked = [mask is not None or grouped for mask, grouped in zip(masks, is_grouped, strict=True)]
     last_asked = max((depth for depth, is_asked in enumerate(asked) if is_asked), default=-1)
@@ -67,7 +67,7 @@ def traverse(
 def _matching(
     nodes: NodeTable, parents: Integers, mask: npt.NDArray[np.bool_] | None, star_code: int
 ) -> Integers:
-    """Return the children of values that qualify, the star never being one."""
+    """Return the children with qualifying values, never the star child."""
     if mask is not None:
         wanted = np.flatnonzero(mask)
         children = int((nodes.end_child[parents] - nodes.first_child[parents]).sum())
@@ -81,7 +81,7 @@ def _matching(
 
 
 def _undivided(nodes: NodeTable, parents: Integers, star_code: int) -> Integers:
-    """Return the star children, and all children of the nodes that have none."""
+    """Return the star children, and all children of nodes without a star child."""
     last = nodes.end_child[parents] - 1
     has_star = nodes.code[last] == star_code
     return np.concatenate([last[has_star], _children(nodes, parents[~has_star])])

@@ -38,8 +38,8 @@ UNCHANGED_FOR_SECONDS = 1.0
 class TreeSet:
     """Trees of a table, in the order of their configurations: the first one that fits answers.
 
-    ``answers_to``: the only name that may stand in FROM; None for any. It may be held open: ``current`` shows
-    what a refresh has put in its place. It may be used by several threads at once.
+    ``answers_to``: the only name that may stand in FROM; None for any. It may be held open: ``current``
+    returns the trees of a later refresh. It may be used by several threads at once.
     """
 
     table: str
@@ -58,10 +58,10 @@ class TreeSet:
     _lock: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def current(self, *, at_most_seconds_ago: float = UNCHANGED_FOR_SECONDS) -> TreeSet:
-        """Return the trees as they are published now: these, or those of a later refresh by any process.
+        """Return the currently published trees: these, or the trees of a later refresh by any process.
 
-        One listing of the store, shared by all who ask within that time. Raises StarskipError if the table
-        has no trees any more.
+        Takes one listing of the store, shared by all calls within that time. Raises StarskipError if the
+        table has no trees any more.
         """
         with self._lock:
             held, now = self._newer or self, self.clock()
@@ -80,9 +80,10 @@ class TreeSet:
             return held
 
     def with_current(self, answer: Callable[[TreeSet], Result]) -> Result:
-        """Return what ``answer`` makes of the trees that are published now.
+        """Return ``answer`` of the currently published trees.
 
-        If these turn out to be stale or gone, and others have come meanwhile, it is asked once more.
+        If these turn out to be stale or gone, and others were published meanwhile, ``answer`` is called once
+        more.
         """
         trees = self.current()
         try:
@@ -94,7 +95,7 @@ class TreeSet:
             return answer(newer)
 
     def forget(self) -> None:
-        """Drop the caches; it would be read again if it were asked for."""
+        """Drop the caches; later answers read again."""
         self.memory = AnsweringMemory()
         for tree in self.trees:
             tree.documents.forget()
@@ -105,7 +106,7 @@ class TreeSet:
         return sum(tree.documents_total for tree in self.trees)
 
     def sources(self) -> SourceTable:
-        """Return the table's files as they are now; raises StaleTree if they are not the recorded ones."""
+        """Return the table's present files; raises StaleTree if they differ from the recorded ones."""
         self.require_unchanged(at_most_seconds_ago=0.0)
         published = self.published
         return source_table(
@@ -123,7 +124,7 @@ class TreeSet:
             return
         path = self.published.source_path
         observed_at_ns = self.wall_clock_ns()
-        if self._checked_at is None:  # asked of each folder above, which an object store is slow to answer
+        if self._checked_at is None:  # looks at each folder above, which is slow in an object store
             refuse_format(path, format_above(path))
         published = self.published
         changes = source_changes(
@@ -168,17 +169,17 @@ def newest_snapshot(store: ArtefactStore) -> Snapshot | None:
 
 
 def open_trees(store: ArtefactStore, table: str | None = None, *, by_any_name: bool = False) -> TreeSet:
-    """Return the newest published trees of ``table``, which may be left out where there is one only.
+    """Return the newest published trees of ``table``, which may be left out if only one table has trees.
 
-    ``table`` is found as a name in FROM is (query.asked_table). With ``by_any_name`` the trees answer
-    whatever the query calls the table. Raises StarskipError if there are none, StorageError for damage.
+    ``table`` is found like a name in FROM (query.asked_table). With ``by_any_name`` the trees answer whatever
+    the query calls the table. Raises StarskipError if there are none, StorageError for damage.
     """
     return _opened(store, table, by_any_name)[1]
 
 
 @dataclass(frozen=True, slots=True)
 class _Origin:
-    """The store of trees, and the newest manifest that was listed when they were opened."""
+    """The store of trees, and its newest manifest when they were opened."""
 
     store: ArtefactStore
     table: str | None
@@ -193,7 +194,7 @@ class _Origin:
 
 
 def _newest(store: ArtefactStore) -> tuple[int, int] | None:
-    # A store that was removed and begun anew has its numbers at other times.
+    # A store that was begun anew repeats version numbers, but at other times.
     listed = store.chain(ARTEFACT, CURRENT).listed()
     return max(((version, found.modified_ns) for version, found in listed.items()), default=None)
 
@@ -201,8 +202,8 @@ def _newest(store: ArtefactStore) -> tuple[int, int] | None:
 def _opened(
     store: ArtefactStore, table: str | None, by_any_name: bool, held: str | None = None
 ) -> tuple[_Origin, TreeSet]:
-    """Open the trees of ``table``; if it is None, those of ``held`` if there are any, else the only ones."""
-    # Listed first: what comes between the listing and the reading is opened once more, and not missed.
+    """Open the trees of ``table``; if it is None, of ``held`` if that has trees, else of the only table."""
+    # Listed first, so that a commit between listing and reading leads to one more opening, and is not missed.
     newest = _newest(store)
     snapshot = newest_snapshot(store)
     tables = snapshot.tables if snapshot else ()
@@ -225,7 +226,7 @@ def _opened(
 
 
 def trees_of_part(store: ArtefactStore, table: str, part: Part) -> TreeSet:
-    """Return the trees that a published part holds."""
+    """Return the trees of a published part."""
     try:
         published = TableTrees.from_properties(part.properties)
     except (ValueError, KeyError, TypeError) as error:

@@ -1,8 +1,8 @@
 """Encrypt and decrypt Parquet files by random data keys (Parquet modular encryption, AES-GCM).
 
-A file is encrypted as a whole: footer, statistics, dictionaries and pages. What a file is authenticated with
-(AAD) names its table, its group of columns and its own name in the store, which is another one in each
-version: none can be put in another's place.
+A file is encrypted as a whole: footer, statistics, dictionaries and pages. The additional authenticated data
+(AAD) of a file names its table, its group of columns and its own name in the store. The name differs in each
+version, so no file can be put in another's place.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starskip.storage.encryption.wrapping_key import KEY_BYTES
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DataKey:
-    """The ``secret`` of the files of one group of a table's columns that were written at once.
+    """The ``secret`` that encrypts one group of a table's columns in the files of one write.
 
     It is sent to tasks within their code; its text never shows the secret.
     """
@@ -35,7 +35,7 @@ class DataKey:
 
     def encryption(self, name: str) -> Any:
         """Return how pyarrow encrypts the file ``name``."""
-        # A reader must know what the file is of: nothing of it is in the file.
+        # The AAD is not stored in the file: a reader must know the file's table, group and name.
         return create_encryption_properties(self.secret, aad_prefix=self._aad(name), store_aad_prefix=False)
 
     def decryption(self, name: str) -> Any:

@@ -16,7 +16,7 @@ _WHITE = re.compile(rb"\s+")
 
 
 def key_from_file(path: str | Path) -> LocalKey:
-    """Return the key of a file; raise ConfigError, which never quotes it, for a file that holds none."""
+    """Return the key of a file; raise ConfigError, which never quotes it, for a file without a key."""
     try:
         with Path(path).open("rb") as opened:
             content = opened.read(_MOST_BYTES)
@@ -37,7 +37,7 @@ def key_from_bytes(content: bytes, place: str) -> LocalKey:
     except binascii.Error:
         secret = b""
     if len(secret) != KEY_BYTES:
-        # Of the bytes there are not even their number is told: they may be a secret of something else.
+        # The message does not even say how many bytes there are: they may be some other secret.
         raise ConfigError(
             f"{place}: is no key: write 32 random bytes, raw or as base64 (openssl rand -base64 32)",
             setting="key",

@@ -17,9 +17,9 @@ from starskip.storage.encryption.transit_key import is_transit_url, transit_key
 from starskip.storage.encryption.wrapping_key import WrappingKey
 
 KEYS_DIR = "STARSKIP_KEYS_DIR"
-"""The environment's variable with the folder of keys, one file a key, named as the key."""
+"""The environment variable with the folder of keys, one file a key, named as the key."""
 KEYS = "STARSKIP_KEYS"
-"""The variable with keys themselves, as a JSON object of their base64 by name: what a connection holds."""
+"""The variable with the keys themselves, a JSON object of their base64 by name, as a connection holds it."""
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _MOST_UNWRAPPED = 65_536
 
@@ -43,8 +43,8 @@ class Keyring:
     ) -> None:
         """Take keys by name, and a folder for all others.
 
-        ``environment``: from which a key service's token is taken. Raises ConfigError for a name that is
-        none, and for a file that holds no key.
+        ``environment`` holds the key service's token. Raises ConfigError for a text that cannot be a name,
+        and for a file without a key.
         """
         self._folder = folder
         self._keys = {checked_name(name): _key(source, environment) for name, source in given.items()}
@@ -55,12 +55,12 @@ class Keyring:
     def from_environment(
         cls, environment: Mapping[str, str], given: Mapping[str, KeySource] = MappingProxyType({})
     ) -> Keyring:
-        """Return the keys that are given, and those of the environment's folder and variable."""
+        """Return the given keys, and the keys of the environment's folder and variable."""
         named = {**_named_keys(environment.get(KEYS, "")), **given}
         return cls(named, folder=environment.get(KEYS_DIR) or None, environment=environment)
 
     def key(self, name: str) -> WrappingKey:
-        """Return a key; raise MissingKey without it, and ConfigError for a file that holds none."""
+        """Return a key; raise MissingKey without it, and ConfigError for a file without a key."""
         if name in self._keys:
             return self._keys[name]
         path = None if self._folder is None else Path(self._folder) / checked_name(name)
@@ -69,13 +69,13 @@ class Keyring:
         return key_from_file(path)
 
     def wrap(self, name: str, data_keys: Sequence[bytes]) -> list[str]:
-        """Return data keys wrapped by a named key; raises as ``key`` and WrappingKey do."""
+        """Return data keys wrapped by a named key; raises the errors of ``key`` and WrappingKey."""
         wrapped = self.key(name).wrap(data_keys)
         self._keep(name, wrapped, data_keys)
         return wrapped
 
     def unwrap(self, name: str, wrapped: Sequence[str]) -> list[bytes]:
-        """Return the data keys that a named key has wrapped; raises as ``key`` and WrappingKey do."""
+        """Return the data keys that a named key has wrapped; raises the errors of ``key`` and WrappingKey."""
         with self._lock:
             known = {each: self._unwrapped.get((name, each)) for each in wrapped}
         missing = [each for each, found in known.items() if found is None]

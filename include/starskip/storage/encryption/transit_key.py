@@ -17,7 +17,7 @@ from starskip.storage.encryption.wrapping_key import KeyServiceOutage, WrongKey
 
 _URL = re.compile(r"vault\+(https?://[^/@?#]+)/(.+)/([^/?#]+)")
 _TIMEOUT_S = 2.0
-"""A query is planned meanwhile."""
+"""Short, since the planning of a query waits for it."""
 _OUTAGES = (429, 500, 502, 503, 504)
 
 

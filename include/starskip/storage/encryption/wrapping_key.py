@@ -15,7 +15,7 @@ KEY_BYTES = 32
 
 
 class WrongKey(StarskipError):
-    """A named key that did not wrap the data keys that it was to unwrap."""
+    """A named key was to unwrap data keys that another key has wrapped."""
 
 
 class KeyServiceOutage(TransientError):
@@ -45,7 +45,7 @@ class LocalKey:
     """A key of 32 bytes in this process; its text never shows them."""
 
     def __init__(self, secret: bytes) -> None:
-        """Take the bytes of the key; raise ValueError for another number of them."""
+        """Take the bytes of the key; raise ValueError unless they are 32."""
         if len(secret) != KEY_BYTES:
             raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(secret)}")
         self._secret = secret

@@ -71,5 +71,5 @@ def _object(url: ObjectUrl, pieces: Sequence[Range]) -> list[memoryview]:
 
 def _whole(path: str, found: bytes, wanted: int) -> memoryview:
     if len(found) != wanted:
-        raise OSError(f"{path}: ends within a range that its footer tells of")
+        raise OSError(f"{path}: ends within a range that its footer names")
     return memoryview(found)

@@ -1,6 +1,6 @@
 """Counts the bytes that are read for one piece of work, wherever below it they are read.
 
-What is kept from before is not read, so readers that keep footers or blocks tell of those they load.
+A footer or block that a reader kept from an earlier query is not read again, and not counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _counting: ContextVar[BytesRead | None] = ContextVar("counting", default=None)
 
 @contextmanager
 def counted_bytes() -> Iterator[BytesRead]:
-    """Count what this thread reads until the end of the block; an inner count takes it from an outer one."""
+    """Count the bytes that this thread reads in the block; an outer block does not count them again."""
     found = BytesRead()
     token = _counting.set(found)
     try:
@@ -33,7 +33,7 @@ def counted_bytes() -> Iterator[BytesRead]:
 
 
 def sharing_count() -> Callable[[], None]:
-    """Return what a thread of a pool calls at its start, so that its reads count for who asks now."""
+    """Return a function by which a pool's thread adds its reads to the calling thread's count."""
     found = _counting.get()
 
     def share() -> None:
@@ -43,7 +43,7 @@ def sharing_count() -> Callable[[], None]:
 
 
 def add_bytes_read(count: int) -> None:
-    """Tell of bytes that were read, which nobody may count."""
+    """Add bytes that were read to the thread's count, if there is one."""
     found = _counting.get()
     if found is not None:
         found.bytes += count

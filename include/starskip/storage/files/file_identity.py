@@ -55,8 +55,8 @@ def is_racy(identity: FileIdentity, *, observed_at_ns: int) -> bool:
 
     ``observed_at_ns`` is when reading the file began, by the clock that stamps it. Git's "racy" rule:
     a file modified less than two seconds before (or after) may be written again within the same tick
-    of the clock, at the same size, and look unchanged; it counts as unknown. So does a file of which
-    neither time nor ETag is known.
+    of the clock, at the same size, and look unchanged; it counts as unknown. So does a file without a known
+    time or ETag.
     """
     if identity.etag is not None:
         return False

@@ -30,7 +30,7 @@ class FolderListing:
 def list_folder(path: str) -> FolderListing:
     """Return the direct children of a folder; symbolic links are followed, as opening does.
 
-    In an object store a folder is there as long as there is an object in it. Raises OSError for what is no
+    In an object store a folder exists as long as it holds an object. Raises OSError for a path that is no
     folder, and SourceError for a store that cannot be asked.
     """
     url = object_url(path)
@@ -41,7 +41,7 @@ def _local_listing(path: str) -> FolderListing:
     folders, files = [], []
     with os.scandir(local_path(path)) as entries:
         for entry in entries:
-            with suppress(FileNotFoundError):  # removed since it was listed
+            with suppress(FileNotFoundError):  # removed since the listing
                 if entry.is_dir():
                     folders.append(entry.name)
                 elif entry.is_file():
@@ -59,7 +59,7 @@ def _object_listing(url: ObjectUrl) -> FolderListing:
     try:
         with read_failures(url):
             listed = obstore.list_with_delimiter(store, url.key or None)
-    except PermissionError as error:  # of a listing, not of one object
+    except PermissionError as error:  # the listing is denied, not one object
         raise SourceError(f"{url}: {error.strerror}", source=str(url)) from None
     folders = tuple(sorted({prefix.rpartition("/")[2] for prefix in listed["common_prefixes"]}))
     files = sorted(

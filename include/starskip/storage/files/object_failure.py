@@ -1,7 +1,7 @@
 """Classify failures of an object store, with one sentence that holds no secret.
 
-The library's own messages are never passed on: they quote the store's answer, and that of S3 to a wrong
-signature repeats the key id and the text that was signed.
+The library's own messages are never passed on: they quote the store's answer, and S3's answer to a wrong
+signature repeats the key id and the signed text.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
 
 
 class FailureKind(Enum):
-    """MISSING, DENIED and CHANGED concern one object; the others the whole store: no other call will do.
+    """MISSING, DENIED and CHANGED concern one object; the others the whole store.
 
-    Only OUTAGE may pass by itself.
+    With the others no other call will succeed. Only OUTAGE may pass by itself.
     """
 
     MISSING = "missing"
@@ -56,7 +56,7 @@ class ObjectFailure:
 
 
 def object_failure(error: Exception) -> ObjectFailure:
-    """Return what an exception of obstore means."""
+    """Return the kind of failure that an exception of obstore stands for."""
     text = str(error)
     status, code = _first(_STATUS, text), _first(_CODE, text)
     answer = " ".join(part for part in (status, code) if part)

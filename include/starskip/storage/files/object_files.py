@@ -15,11 +15,11 @@ from starskip.storage.files.open_store import open_store
 
 _MAGIC = re.compile(r"[*?[]")
 _PAGE = 1_000
-"""Objects that are held at a time where a store lists all below a folder."""
+"""Objects held at a time when a store lists all objects below a folder."""
 
 
 def object_files(url: ObjectUrl) -> list[str]:
-    """Return the objects that a URL names, as URLs: the object, those directly in the folder, or a glob's.
+    """Return the URLs of the objects that a URL names: one object, a folder's direct objects, or a glob's.
 
     Names that begin with ``.`` or ``_`` are left out of folders, as Spark does; ``*``, ``?`` and ``[…]``
     match within one component, ``**`` any number of them. Empty if nothing is there.
@@ -41,7 +41,7 @@ def _exists(url: ObjectUrl) -> bool:
         with read_failures(url):
             obstore.head(open_store(url.scheme, url.bucket), url.key)
     except (FileNotFoundError, PermissionError):
-        # S3 denies a look at what is not there to those who may not list: the listing will say it better.
+        # S3 denies a look at a missing object to whoever may not list: the listing will say it better.
         return False
     return True
 
@@ -55,7 +55,7 @@ def _files_in(folder: ObjectUrl) -> list[str]:
 
 
 def _matches(folder: ObjectUrl, components: list[str]) -> Iterator[tuple[ObjectUrl, bool]]:
-    """Yield what matches the components below ``folder``, and whether it is a file.
+    """Yield each match of the components below ``folder``, and whether it is a file.
 
     One listing a folder on the way, so that a bucket of a year's logs is not listed for one day's.
     """

@@ -25,14 +25,14 @@ _ERRNO = {FailureKind.MISSING: errno.ENOENT, FailureKind.DENIED: errno.EACCES, F
 
 
 class ObjectReader(io.RawIOBase):
-    """An open object. ``read`` returns as much as was asked for, unless the object ends.
+    """An open object. ``read`` returns as many bytes as asked for, unless the object ends.
 
     With ``read_ahead`` ranges grow from 256 KiB to 4 MiB, for readers that go forward; without, a read is one
     range of exactly its size, for readers that know where they want to go.
     """
 
     def __init__(self, url: ObjectUrl, *, read_ahead: bool = True) -> None:
-        """Look at the object; OSError as of a local file, SourceError if the store cannot be asked."""
+        """Look at the object; OSError as for a local file, SourceError if the store cannot be asked."""
         super().__init__()
         self._url = url
         self._store: ObjectStore = open_store(url.scheme, url.bucket)
@@ -103,7 +103,7 @@ class ObjectReader(io.RawIOBase):
 
 @contextmanager
 def read_failures(url: ObjectUrl) -> Iterator[None]:
-    """Raise failures of one object as OSError, as a disk does, those of the whole store as SourceError."""
+    """Raise a failure of one object as OSError, as a disk does, and one of the whole store as SourceError."""
     try:
         yield
     except STORE_ERRORS as error:

@@ -9,10 +9,10 @@ from starskip.storage.files.object_url import local_path, object_url
 
 
 def open_file(path: str) -> BinaryIO:
-    """Return the file opened for reading; of an object, a bounded piece is held at a time.
+    """Return the file opened for reading; a reader of an object holds one bounded piece at a time.
 
-    Raises OSError (FileNotFoundError, PermissionError) if this one file cannot be read, and SourceError if it
-    is the store that cannot be asked, so that no other file of it could be read either.
+    Raises OSError (FileNotFoundError, PermissionError) if this one file cannot be read, and SourceError if
+    its store does not answer, so that no other file of the store could be read either.
     """
     url = object_url(path)
     if url is None:
@@ -21,7 +21,7 @@ def open_file(path: str) -> BinaryIO:
 
 
 def file_head(path: str, length: int) -> tuple[bytes, int]:
-    """Return the first ``length`` bytes and the size of the whole file; errors as of ``open_file``."""
+    """Return the first ``length`` bytes and the size of the whole file; errors as in ``open_file``."""
     with open_file(path) as file:
         head = file.read(length)
         return head, file.seek(0, 2)

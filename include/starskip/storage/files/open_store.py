@@ -71,9 +71,10 @@ def open_store(scheme: str, bucket: str) -> ObjectStore:
 
 
 def client_options(scheme: str) -> dict[str, str]:
-    """Return what a library with a client of its own needs to reach a store as ``open_store`` does.
+    """Return the options by which a library with a client of its own reaches a store as ``open_store`` does.
 
-    It holds keys: give it to the library, and keep it nowhere. Raises SourceError as ``open_store`` does.
+    The options hold keys: give them to the library, and keep them nowhere. Raises SourceError as
+    ``open_store`` does.
     """
     options = {"connect_timeout": _CLIENT["connect_timeout"], "timeout": _CLIENT["timeout"]}
     if scheme == "s3":
@@ -84,7 +85,7 @@ def client_options(scheme: str) -> dict[str, str]:
 
 
 def store_environment() -> Environment:
-    """Return the variables on which clients depend, so that one is made anew when they change."""
+    """Return the variables on which clients depend, so that a client is made anew when they change."""
     return tuple(sorted(item for item in os.environ.items() if item[0].startswith(_PREFIXES)))
 
 
@@ -97,7 +98,7 @@ def _opened(scheme: str, bucket: str, environment: Environment) -> ObjectStore:
     try:
         opened: ObjectStore = kind(bucket, client_options=client, retry_config=_RETRIES, **options)
     except (exceptions.BaseError, ValueError, TypeError) as error:
-        # Its message may quote what it could not read, which may be a key.
+        # The parser's message may quote the text that it could not read, which may be a key.
         raise SourceError(
             f"{scheme}://{bucket}: the settings of the store in the environment cannot be used "
             f"({type(error).__name__}); see docs/object-stores.md",

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def path_text(path: str) -> str:
-    """Return ``path`` with ``?`` for each byte that is no UTF-8; any other path as it is."""
+    """Return ``path`` with ``?`` for each byte that is no UTF-8."""
     return path.encode("utf-8", "replace").decode("utf-8")

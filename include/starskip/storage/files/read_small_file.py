@@ -11,9 +11,9 @@ LARGEST_SMALL_FILE_BYTES = 16 << 20
 
 
 def read_small_file(path: str, most_bytes: int = LARGEST_SMALL_FILE_BYTES) -> bytes:
-    """Return the bytes of the file; errors as of ``open_file``, and OSError for more than ``most_bytes``.
+    """Return the bytes of the file; errors as in ``open_file``, and OSError for more than ``most_bytes``.
 
-    The size of the file system is not used: that of a device or a pipe is 0.
+    The size that the file system reports is not used: for a device or a pipe it is 0.
     """
     with open_file(path) as file:
         content = file.read(most_bytes + 1)

@@ -73,7 +73,7 @@ class Documents:
     def require_index(self, name: str, like: Mapping[str, Any], more: Mapping[str, Any]) -> None:
         """Make an index ``like`` OBJECTS, PIECES or ROWS if it is not there, and add the fields ``more``.
 
-        It is asked for each time: a write to one that is gone would make it anew without its mapping.
+        It is checked each time: a write to a missing index would make it without its mapping.
         """
         asked = {"filter_path": "*.settings.index.uuid"}
         if self.client.request("GET", f"/{name}/_settings", None, asked, allowed=(404,)).status == 404:
@@ -96,7 +96,7 @@ class Documents:
         return answer.document["_source"] if answer.document.get("found") else None
 
     def get_many(self, index: str, names: Sequence[str], fields: Sequence[str]) -> list[Any]:
-        """Return the fields of documents in their order, None for those that are not there."""
+        """Return the fields of documents in their order, None for missing ones."""
         if not names:
             return []
         answer = self.client.request(
@@ -113,14 +113,14 @@ class Documents:
         return [found.get(name) for name in names]
 
     def write(self, index: str, documents: Iterable[Document]) -> None:
-        """Write documents, over those of the same ids."""
+        """Write documents; they replace documents of the same ids."""
         self._bulk(
             (json.dumps({"index": {"_index": index, "_id": name}}), json.dumps(fields))
             for name, fields in documents
         )
 
     def delete(self, index: str, names: Iterable[str]) -> None:
-        """Delete documents; those that are not there are no error."""
+        """Delete documents; a missing one is no error."""
         self._bulk((json.dumps({"delete": {"_index": index, "_id": name}}),) for name in names)
 
     def refresh(self, index: str) -> None:
@@ -153,7 +153,7 @@ class Documents:
                 left = self._left(left, self.client.request("POST", "/_bulk", body).document)
 
     def _left(self, lines: list[tuple[str, ...]], answer: Mapping[str, Any]) -> list[tuple[str, ...]]:
-        """Return the operations to be sent again; raise StorageError for one that was refused."""
+        """Return the operations to be sent again; raise StorageError for a refused one."""
         if not answer.get("errors"):
             return []
         statuses = [next(iter(each.values())) for each in answer["items"]]

@@ -38,9 +38,9 @@ _CODE = re.compile(r"[a-z_]{1,60}")
 _unreachable: dict[str, float] = {}
 """By server the monotonic time until which plans do not ask it again."""
 _told: dict[str, float] = {}
-"""By server the monotonic time until which a wait is not told again."""
+"""By server the monotonic time until which a wait is not reported again."""
 _LOGGERS = ("opensearch", "opensearchpy.trace")
-"""The first logs each failed request, which is tried again here or told once; the second all that is sent."""
+"""The first logs each failed request, which is retried or reported here; the second logs all that is sent."""
 _EXTRA = "metadata in OpenSearch needs the library opensearch-py: pip install 'starskip[opensearch]'"
 
 log = logging.getLogger("starskip.storage")
@@ -64,7 +64,7 @@ class _Busy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OpenSearchClient:
-    """Requests to one server; ``patience_s``: how long to try again, 0 for one short try."""
+    """Requests to one server; ``patience_s``: how long to retry, 0 for one short try."""
 
     url: OpenSearchUrl
     patience_s: float
@@ -77,7 +77,7 @@ class OpenSearchClient:
         params: Mapping[str, Any] | None = None,
         allowed: tuple[int, ...] = (),
     ) -> Response:
-        """Return the answer of the server; statuses of 400 and more are errors but for those ``allowed``.
+        """Return the answer of the server; statuses of 400 and more are errors unless ``allowed``.
 
         Raises StorageOutage where there is no answer in time, and StorageError.
         """
@@ -168,7 +168,7 @@ class OpenSearchClient:
         return self._error(f"the store answers {status}{kind}")
 
     def _outage(self, sentence: str) -> StorageOutage:
-        # The same for all tables, and told once.
+        # The same for all tables, so it is reported once.
         place = str(self.url._replace(table=""))
         return StorageOutage(f"{place}: {sentence}", location=place)
 

@@ -1,9 +1,10 @@
 """A store of documents: an object is one document, put if absent by ``op_type=create``.
 
-Contents that are long lie in pieces beside it. An object may stand for rows instead: columns in pieces, and
-one document a row for searches. They are written after the object and deleted before it, so that whoever is
-killed leaves none that a vacuum does not find. Of a long content, which is to be there before its object is,
-another object tells meanwhile: its pieces are of both, and go with the last of them.
+Long contents lie in pieces beside it. An object may stand for rows instead: columns in pieces, and one
+document a row for searches. Pieces and rows are written after the object and deleted before it, so that a
+killed writer leaves none that a vacuum does not find. A long content must exist before its object, so a
+second object names its pieces meanwhile. The pieces belong to both objects, and are deleted with the last of
+them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _CLOCK_LASTS_S = 60
 
 
 class StoredPiece(NamedTuple):
-    """A piece by its id; ``size_bytes`` is an estimate by which requests are cut."""
+    """A piece by its id; requests are cut by ``size_bytes``, an estimate."""
 
     name: str
     size_bytes: float
@@ -94,11 +95,11 @@ class OpenSearchStorage:
         if documents.create(self.url.objects, self._id(name), fields):
             return PutVerdict.STORED
         found = documents.get(self.url.objects, self._id(name))
-        # A request that was repeated meets the document that it has made itself.
+        # A repeated request meets the document that it made itself.
         return PutVerdict.STORED if found and found["put"] == fields["put"] else PutVerdict.ALREADY_EXISTS
 
     def put_fresh(self, objects: Sequence[tuple[str, ObjectFields]]) -> None:
-        """Write objects, under names that nobody else can have."""
+        """Write objects under names that no other writer can have."""
         documents = self.documents
         documents.require_index(self.url.objects, OBJECTS, {})
         documents.write(self.url.objects, ((self._id(name), self._fields(name, of)) for name, of in objects))
@@ -152,7 +153,7 @@ class OpenSearchStorage:
         return b"".join(whole)
 
     def details(self, names: list[str]) -> list[Mapping[str, Any] | None]:
-        """Return ``details`` of objects with their ``block``, None for those that are not there."""
+        """Return ``details`` of objects with their ``block``, None for missing objects."""
         documents, found = self.documents, []
         for at in range(0, len(names), _PAGE):
             ids = [self._id(name) for name in names[at : at + _PAGE]]
@@ -225,7 +226,7 @@ class OpenSearchStorage:
         return "/".join([self.url.table, *name_components(name)])
 
     def _now_ms(self) -> int:
-        """Return the time by the server's clock, as far as it tells."""
+        """Return the time by the server's clock, as far as known."""
         local = time.time()
         period = int(time.monotonic() // _CLOCK_LASTS_S)
         return int((local + _ahead_s(self.documents.client, period)) * 1000)
@@ -261,7 +262,7 @@ def piece_names(owner: str, start: int, end: int) -> list[str]:
 
 @lru_cache(maxsize=64)
 def _ahead_s(client: OpenSearchClient, period: int) -> float:
-    """Return how many seconds the server's clock is ahead of ours, 0 if it is not to be asked."""
+    """Return the seconds that the server's clock is ahead of ours, 0 if it is not asked."""
     del period
     params = {"filter_path": "nodes.*.timestamp"}
     answer = client.request("GET", "/_nodes/_local/stats/indices/docs", None, params, allowed=(401, 403, 404))

@@ -17,7 +17,7 @@ DEFAULT_PORT = 9200
 
 
 class OpenSearchUrl(NamedTuple):
-    """One table's store, or that of all with an empty ``table``; indices are named after ``prefix``."""
+    """One table's store, or all tables' with an empty ``table``; indices are named after ``prefix``."""
 
     host: str
     port: int
@@ -53,9 +53,9 @@ class OpenSearchUrl(NamedTuple):
 
 
 def opensearch_url(text: str) -> OpenSearchUrl | None:
-    """Return what a URL names, None for one of another scheme.
+    """Parse a URL, None for a URL of another scheme.
 
-    Raises StorageError, whose message holds no password, for one that holds a user or is not understood.
+    Raises StorageError, whose message holds no password, for a URL that holds a user or is not understood.
     """
     scheme = _SCHEME.match(text)
     if scheme is None:

@@ -1,6 +1,6 @@
 """Hold a point in time of an index, which the pages of one search read: by OpenSearch or by Elasticsearch.
 
-The two differ in its requests. Which of them a server takes is asked of it once a process.
+The two servers differ in the requests for it; each process finds out once which requests a server takes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _OF_ELASTICSEARCH: set[str] = set()
 
 @contextmanager
 def point_in_time(client: OpenSearchClient, index: str) -> Iterator[Mapping[str, str]]:
-    """Open a point in time of an index, give what a search names it by, and close it."""
+    """Open a point in time of an index, yield its name for searches, and close it."""
     asked, server = {"keep_alive": _KEEP_ALIVE}, client.url.server
     point = None
     if server not in _OF_ELASTICSEARCH:
