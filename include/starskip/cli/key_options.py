@@ -1,4 +1,4 @@
-"""Options that name keys: ``--key NAME=FILE``, and which key encrypts what."""
+"""Options that name keys: ``--key NAME=FILE``, and the index that each key encrypts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def named_files(given: Sequence[str], option: str = "--key") -> dict[str, str]:
 
 
 def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str]:
-    """Return names of keys by specification; raise BadParameter for one that is not created."""
+    """Return names of keys by specification; raise BadParameter for an index that is not created."""
     found = {}
     for text in given:
         index, separator, name = text.rpartition("=")
@@ -68,5 +68,5 @@ def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str
 
 
 def keyring(keys: Sequence[str]) -> Keyring:
-    """Return the keys of the command line and of the environment; raise ConfigError for one without a key."""
+    """Return the keys of the command line and of the environment; raise ConfigError if one is missing."""
     return Keyring.from_environment(os.environ, named_files(keys))

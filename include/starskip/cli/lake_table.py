@@ -58,7 +58,7 @@ def full_path(path: str) -> str:
 
 
 def reader_options(given: Sequence[str]) -> dict[str, str]:
-    """Return options of the reader by their names. Raises BadParameter for one that is no KEY=VALUE."""
+    """Return options of the reader by their names. Raises BadParameter for a text that is not KEY=VALUE."""
     found = {}
     for text in given:
         key, separator, value = text.partition("=")
@@ -69,7 +69,7 @@ def reader_options(given: Sequence[str]) -> dict[str, str]:
 
 
 def require_table(path: str) -> None:
-    """Raise SourceError where there is no such folder."""
+    """Raise SourceError if there is no such folder."""
     if "://" not in path and not path.startswith("file:") and not Path(path).exists():
         raise SourceError(f"{path}: there is no such folder", source=path)
 
@@ -87,7 +87,7 @@ def echo_refreshed(done: Refreshed, end: str) -> None:
 
 
 def echo_optimized(version: int | None) -> None:
-    """Print the version that an optimize has published, None where there was nothing to do."""
+    """Print the version that an optimize has published, None if there was nothing to do."""
     click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
 
 
@@ -97,7 +97,7 @@ def echo_changed(version: int, indexes: Sequence[str], change: str) -> None:
 
 
 def echo_vacuumed(report: VacuumReport) -> None:
-    """Print the files that a vacuum has removed; raises StorageError for one that it could not."""
+    """Print the files that a vacuum has removed; raises StorageError for a file that it could not remove."""
     for place, reason in report.left_alone:
         raise StorageError(f"left alone: {reason}", location=place)
     click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
@@ -110,13 +110,13 @@ def metadata_of(path: str, root: str | None) -> Storage:
 
 
 def has_keys(path: str, root: str | None) -> bool:
-    """Return whether a part of the table's metadata is encrypted, False where there is none."""
+    """Return whether a part of the table's metadata is encrypted, False if there is none."""
     metadata = read_metadata(metadata_of(path, root), keyring=Keyring())
     return metadata is not None and bool(metadata.state.keys.names)
 
 
 def existing_table(path: str, root: str | None, keyring: Keyring | None = None) -> TableMetadata:
-    """Return the metadata of the table at ``path``; raises SourceError where there is none."""
+    """Return the metadata of the table at ``path``; raises SourceError if there is none."""
     storage = metadata_of(path, root)
     try:
         return existing_metadata(storage, keyring=keyring)

@@ -31,7 +31,7 @@ of_version = click.option(
 
 
 def _formats(*outputs: str) -> Callable[[Any], Any]:
-    """Return the option --format of a command whose output has formats, as its table has."""
+    """Return the option --format of a command whose output and whose table both have formats."""
     of_tables = [each for each in FORMATS if each not in outputs]
     return click.option(
         "--format",
@@ -139,7 +139,7 @@ def query(
 
 
 def _column_names(text: str) -> list[str]:
-    """Return the names between commas; one in backticks may have commas in it."""
+    """Return the names between commas; a name in backticks may contain commas."""
     found = re.findall(r"(?:`(?:[^`]|``)*`|[^,`]|`)+", text)
     return [name.strip() for name in found if name.strip()]
 
@@ -159,7 +159,7 @@ def _names(path: Sequence[str]) -> str:
 
 
 def require_indexes(path: str, root: str | None, file_format: str | None = None) -> None:
-    """Raise SourceError for a table that is not there, or has no indexes."""
+    """Raise SourceError for a table that is missing, or has no indexes."""
     try:
         existing_indexes(path, metadata_root(root), file_format)
     except SourceError:
@@ -169,5 +169,5 @@ def require_indexes(path: str, root: str | None, file_format: str | None = None)
 
 
 def metadata_root(root: str | None) -> str | None:
-    """Return the root of metadata that is asked for, else that of spark-defaults."""
+    """Return the metadata root of the option, else that of spark-defaults."""
     return root or default_metadata_root(os.environ)

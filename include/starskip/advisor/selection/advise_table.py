@@ -1,8 +1,9 @@
-"""The advice for one table, from what its queries voted for.
+"""The advice for one table, from the votes of its queries.
 
 One choice is made among the indexes on columns and the answers of whole queries ("Automated inverted index
 recommendation", II.3 C, with star-trees and other answers beside them). Then the curve over K is drawn for
-the indexes, what was not chosen gets its reason, and what exists and helps nobody is proposed as a drop.
+the indexes, each candidate that was not chosen gets its reason, and an existing index that helps no query is
+proposed as a drop.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def _window(question: TableQuestion) -> _Votes:
 
 
 def _judged(window: NightVotes, question: TableQuestion) -> NightVotes:
-    """Leave out what earlier nights voted for and is no candidate tonight, such as a column that is gone."""
+    """Leave out earlier nights' votes for indexes that are no candidates tonight (a dropped column)."""
     overview = question.overview
     found = (
         candidate_indexes(overview, question.families.with_path, question.settings).values()
@@ -133,7 +134,7 @@ def _judged(window: NightVotes, question: TableQuestion) -> NightVotes:
 
 
 def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffer]:
-    """Return what each family with answers offers; of one that is not asked for, what is in force alone."""
+    """Return the offer of each family with answers; without candidates if it is not asked for."""
     offers = {}
     for family in question.families.known:
         if family.answer is None:
@@ -258,7 +259,7 @@ def _without_votes(question: TableQuestion, window: NightVotes) -> tuple[Verdict
 
 
 def _answering(answers: ChosenAnswers, offers: Mapping[str, AnswerOffer]) -> str:
-    """Return what serves whole queries, chosen or in force, as a sentence names it."""
+    """Return the families with answers of whole queries, chosen or in force, as a sentence names them."""
     serving = {answer.index.family for answer in answers.answers}
     serving |= {name for name, offer in offers.items() if offer.answered}
     known = [family for name in sorted(serving) if (family := named(name)) is not None]
@@ -323,7 +324,7 @@ def _typical(
 
 
 def _left(answers: ChosenAnswers, shape_id: str, shape: ShapeEntries) -> float:
-    """Return the entries that an answered shape goes on reading."""
+    """Return the entries that an answered shape still reads."""
     answer = answers.answers[answers.answered[shape_id]]
     if shape_id in answer.entries_read:
         return shape.queries * answer.entries_read[shape_id]

@@ -1,9 +1,9 @@
 """Parse Catalyst's text of filters into expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
 
-The form is that of ``Expression.toString`` in Spark 4.1 and 4.2. It is made for people: strings have no
-quotes, so a literal may look like syntax. Of several readings the one with the shortest literals is taken.
-Parts that cannot be parsed become ``Unknown``, which no index labels. That suffices to choose indexes, and is
-never used to skip files.
+The form is Spark's ``Expression.toString`` (4.1 and 4.2). It is made for people: strings have no quotes, so a
+literal may look like syntax. Of several readings the one with the shortest literals is taken. Parts that
+cannot be parsed become ``Unknown``, which no index labels. That suffices to choose indexes, and is never used
+to skip files.
 """
 
 from __future__ import annotations

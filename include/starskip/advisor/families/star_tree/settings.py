@@ -1,4 +1,4 @@
-"""Settings of star-trees: how many, how large, and what weighs in their choice."""
+"""Settings of star-trees: how many, how large, and the weights of their choice."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STAR_TREE_NAME = "star_tree"
 
 @dataclass(frozen=True, slots=True)
 class StarTreeSettings(SettingsGroup):
-    """Settings of star-trees; each is beside those of all advice."""
+    """Settings of star-trees, beside the settings of all advice."""
 
     group = STAR_TREE_NAME
     heading = "Which star-trees are advised"
@@ -23,7 +23,7 @@ class StarTreeSettings(SettingsGroup):
         title="Largest number of star-trees",
         unit="star-trees a table",
         at_least=1,
-        # Every set of so many of the candidate trees is weighed.
+        # Every set of this many candidate trees is weighed.
         at_most=6,
     )
     max_tree_size_ratio: float = setting(

@@ -87,7 +87,7 @@ def _of_column(
     ordered = use.equality + use.inequality + use.range + prefixed
     if ordered:
         yield CandidateIndex(f"minmax:{column}", ordered, "compared in the order of its values")
-    # Of texts a list of values, or a filter, says more of equality; of a range or a prefix no filter does.
+    # For equality of texts a value list, or a filter, is better; ranges and prefixes have no filter.
     spans = use.bounded_range + prefixed
     points = use.equality + spans
     if points if family in NUMBERS | TIMES else spans and family in TEXTS:

@@ -1,7 +1,6 @@
-"""Find the indexes of what a function gives of a column: elements, a map's value, hosts, networks, shapes.
+"""Find the indexes on function values of a column: elements, a map's value, hosts, networks, shapes.
 
-What is proposed of a call is asked of the index type itself: only an index that has a clause for the
-predicate is a candidate.
+The index type itself decides: only an index that has a clause for the predicate is a candidate.
 """
 
 from __future__ import annotations

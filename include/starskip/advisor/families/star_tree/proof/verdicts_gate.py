@@ -1,4 +1,4 @@
-"""Expectations of ``verdicts``: star-trees answer as the table does, or within what they state."""
+"""Expectations of ``verdicts``: star-trees answer as the table does, or within the bounds that they state."""
 
 from __future__ import annotations
 
