@@ -34,8 +34,7 @@ class ConfigOut:
         folder = Path(self.target).absolute().parent
         if Path(self.target).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ConfigError(
-                f"--config-out {self.target}: is no file that can be written; name a file in a folder that "
-                "is there",
+                f"--config-out {self.target}: cannot be written; name a file in an existing folder",
                 setting="--config-out",
             )
 

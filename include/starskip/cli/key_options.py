@@ -23,12 +23,12 @@ of_encryption = click.option(
     "encrypt",
     multiple=True,
     metavar="INDEX=NAME",
-    help="Encrypt an index that is created, by the key NAME; repeatable.",
+    help="Encrypt a created index with the key NAME; repeatable.",
 )
 of_encrypted_listing = click.option(
     "--encrypt-listing",
     metavar="NAME",
-    help="Encrypt the names of the table's files, and with them partition values, by the key NAME.",
+    help="Encrypt the names of the table's files, and so its partition values, with the key NAME.",
 )
 
 

@@ -26,7 +26,7 @@ of_metadata = click.option(
     "--metadata",
     "root",
     metavar="URL",
-    help="Root of the metadata of all tables, if it lies not in PATH/_starskip: a folder, s3://…, or "
+    help="Root of the metadata of all tables, if it is not in PATH/_starskip: a folder, s3://…, or "
     "opensearch://HOST:PORT/PREFIX (docs/metadata-stores.md).",
 )
 of_modules = click.option(
@@ -34,10 +34,10 @@ of_modules = click.option(
     "modules",
     multiple=True,
     metavar="NAME",
-    help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
+    help="A module of your own index types, in this folder or on PYTHONPATH; repeatable.",
 )
 of_reader_options = click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable."
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader; repeatable."
 )
 as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -48,7 +48,7 @@ of_grace = click.option(
     type=click.FloatRange(min=0),
     default=float(Settings().retention.vacuum_grace_hours),
     show_default=True,
-    help="Leave what queries and writers of the last hours may use.",
+    help="Keep files of the last hours: queries and writers may still use them.",
 )
 
 

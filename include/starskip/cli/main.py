@@ -123,5 +123,5 @@ def main() -> None:
 
     Exit codes: 0 done, 1 try again (a store that does not answer, a full disk), 2 wrong arguments,
     3 wrong input (one line on stderr says what),
-    141 the reader of the output is gone.
+    141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"

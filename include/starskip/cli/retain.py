@@ -20,7 +20,7 @@ _MAX_TABLES = 5
 @click.option(
     "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention.nights if left out."
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only list the nights that would be deleted.")
 def retain(config: str, nights: int | None, dry_run: bool) -> None:
     """Keep the newest nights of every table and delete the older ones.
 

@@ -48,7 +48,7 @@ _file_format = click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
-    help="What the table is kept as, in place of what is found.",
+    help="Format of the table; detected if left out.",
 )
 
 
@@ -78,7 +78,7 @@ def secondary() -> None:
     metavar="KIND:COLUMN[:ARG]",
     help="btree:c, rtree:lat,lng, ngram:c[:n]; repeatable.",
 )
-@click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
+@click.option("--primary", metavar="COLUMN", help="The clustering key; detected if left out.")
 @_file_format
 @of_version
 @of_metadata
@@ -222,7 +222,7 @@ def check(path: str, output: str, root: str | None) -> None:
         click.echo(json.dumps({"predicates": sum(counts.values()), "wrong": 0, "indexes": counts}))
         return
     for index, entries in counts.items():
-        click.echo(f"{index}  {entries:,} entries are as the rows say")
+        click.echo(f"{index}  {entries:,} entries agree with the rows")
 
 
 @secondary.command(name="describe")

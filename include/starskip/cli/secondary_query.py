@@ -26,7 +26,7 @@ of_version = click.option(
     "--version",
     type=click.IntRange(0),
     metavar="N|SNAPSHOT_ID",
-    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
+    help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
 )
 
 
@@ -42,7 +42,7 @@ def _formats(*outputs: str) -> Callable[[Any], Any]:
             next((each for each in reversed(given) if each in outputs), outputs[0]),
             next((each for each in reversed(given) if each not in outputs), None),
         ),
-        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or what the table is kept as; "
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or the table's format; "
         "repeatable.",
     )
 
@@ -86,14 +86,14 @@ def explain(
 @click.option(
     "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
 )
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
-@click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after this many rows.")
+@click.option("--count", "is_count", is_flag=True, help="Print the number of rows, and no rows.")
 @click.option(
     "--path",
     "forced",
     multiple=True,
     metavar="INDEX",
-    help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
+    help="Force the path: the indexes to intersect, or scan; repeatable.",
 )
 @_formats("json", "csv")
 @of_version
@@ -109,7 +109,7 @@ def query(
     version: int | None,
     root: str | None,
 ) -> None:
-    """Print the rows that satisfy a condition, exactly those of a scan, in any order.
+    """Print the rows that satisfy a condition, the same rows as a scan returns, in any order.
 
     \b
     Examples:

@@ -81,7 +81,7 @@ def skipping() -> None:
     "--format",
     "file_format",
     type=click.Choice(["parquet", "orc", "avro", "json", "csv", "delta", "iceberg"]),
-    help="Of the table; by default delta or iceberg where a log of it is found, else parquet.",
+    help="Format of the table; by default delta or iceberg if its log is found, else parquet.",
 )
 @of_reader_options
 @of_metadata
@@ -236,8 +236,8 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
 
 @skipping.command(name="rotate")
 @of_path
-@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The key as it was.")
-@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The key from now on.")
+@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The former key.")
+@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The new key.")
 @of_metadata
 def rotate(path: str, former: str, following: str, root: str | None) -> None:
     """Change a key: data keys are wrapped by another key, and no index is rebuilt.

@@ -28,7 +28,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
     ]
     if advice.unlogged_queries:
         lines.append(
-            f"  with those that the broker did not log, about {advice.queries + advice.unlogged_queries:,.0f}"
+            f"  with the unlogged queries, about {advice.queries + advice.unlogged_queries:,.0f}"
             f" queries scanned {advice.entries + advice.unlogged_entries:,.0f} entries"
         )
     of_log = (*redaction_words(advice.unlogged_texts), leaf_words(advice.leaves))

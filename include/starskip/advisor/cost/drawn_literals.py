@@ -2,9 +2,8 @@
 
 A literal is drawn as often as rows hold it, and all literals of one AND are drawn from one row, so that they
 occur together. The length of a list and the width of a range are chosen so that as many rows pass the filter
-as the log says. Of several draws the draw is taken that comes nearest to this number of rows and to the
-entries that the log observed. Patterns are not drawn: the rows that they keep are estimated from the log
-(segment_estimates).
+as the log says. The draw is taken that comes nearest to this number of rows and to the entries that the log
+observed. Patterns are not drawn: the rows that they keep are estimated from the log (segment_estimates).
 """
 
 from __future__ import annotations

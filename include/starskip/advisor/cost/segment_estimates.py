@@ -194,9 +194,9 @@ class _SortOrders:
 
 
 def _early_limit(shape: QueryShape, literals: Literals, instance: Instance) -> int | None:
-    """Return how many rows end the query; None where it reads all that match.
+    """Return how many rows end the query; None if it reads all matching rows.
 
-    A LIMIT whose number was not logged is what the log saw returned.
+    If the number of a LIMIT was not logged, it is the number of rows that the log says were returned.
     """
     if not shape.stops_early:
         return None

@@ -66,12 +66,12 @@ def build_expectations(indexes: str) -> tuple[Expectation, ...]:
     """Return the expectations of the views; ``indexes``: as sentences name them, with ``{table}``."""
     return (
         in_set("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
-        distinct("indexes", ["index"], f"{indexes}: told twice"),
+        distinct("indexes", ["index"], f"{indexes}: listed twice"),
         present("indexes", "outcome", f"{indexes}: missing outcome"),
         in_set(
             "indexes",
             "outcome",
-            f"{indexes}: what became of them",
+            f"{indexes}: outcomes",
             sorted({*KEPT, BY_HAND, DELETED, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
@@ -81,7 +81,7 @@ def build_expectations(indexes: str) -> tuple[Expectation, ...]:
         equal("files", "metadata_rows", "distinct_files", f"{indexes}: rows of metadata, and files", "equal"),
         none("files", "without_metadata", f"{indexes}: live files without metadata"),
         none("files", "gone", f"{indexes}: metadata of files that are gone"),
-        equal("files", "rows_told", "rows_counted", f"{indexes}: rows told, and in the files", "equal"),
+        equal("files", "rows_told", "rows_counted", f"{indexes}: rows by metadata, and by files", "equal"),
     )
 
 

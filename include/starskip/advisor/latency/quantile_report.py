@@ -73,14 +73,14 @@ def quantile_report(
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
     warnings = tuple(rejected.warnings())
     if sampling.dropped_lines:
-        warnings += (f"{sampling.words} in advice; quantiles are those of the logged queries",)
+        warnings += (f"{sampling.words} in advice; quantiles cover the logged queries only",)
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
     found = sorted(set(spread["table"].to_pylist()))
     for table in tables:
         if table not in found:
             listing = ", ".join(sorted(in_log)[:_MOST_NAMED]) or "none"
             raise SourceError(
-                f"no query of table {table} in the log: it has those of {listing}", source=table
+                f"no query of table {table} in the log: it has queries of {listing}", source=table
             )
     reports = latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency.r2_threshold)
     return QuantileReport(reports, warnings)

@@ -126,7 +126,7 @@ def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -
         return GateVerdict(table, stage, tuple(_check(stage, each) for each in found))
     except (KeyError, TypeError) as error:
         raise StorageError(
-            f"gate_{stage}: what it holds of {table} is no verdict of this version; run that night again",
+            f"gate_{stage}: the verdict on {table} is of another version; run that night again",
             location=f"gate_{stage}",
         ) from error
 

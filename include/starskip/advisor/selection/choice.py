@@ -74,8 +74,8 @@ def choose(
     """Return the best set; the order of ``lists`` and ``answers`` changes nothing.
 
     ``upkeep_entries``: by index or answer, the entries that it must pay back; a negative number favours it
-    among those that save something. An index or answer that adds nothing is never chosen. Of two indexes that
-    save the same in a set, the smaller one is taken.
+    among those that save something. An index or answer that adds nothing is never chosen. If two indexes save
+    the same in a set, the smaller one is taken.
     """
     deadline = monotonic() + limits.time_s
     if limits.storage_bytes is not None or not limits.file_bytes:

@@ -191,6 +191,6 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
     else:
         reason = Reason.COVERED_BY_CHOSEN
     beside = added + terms.must_gain(answer) / total
-    detail = f"by itself it {saves(alone)} of all entries, beside what is chosen it {saves(beside)}"
+    detail = f"by itself it {saves(alone)} of all entries, beside the chosen set it {saves(beside)}"
     size_bytes = None if size is None else round(size)
     return refused(answer.index, reason, detail, alone, size_bytes)

@@ -89,7 +89,7 @@ def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
     """Return the night's votes as they would be with the indexes of ``in_force``.
 
     The entries that the new indexes would have saved that night are subtracted, the entries that the dropped
-    indexes saved are added; the squares stay those of that night.
+    indexes saved are added; the squares stay unchanged.
     """
     changes = (in_force - night.in_force) | {drop_of(item) for item in night.in_force - in_force}
     if not changes:

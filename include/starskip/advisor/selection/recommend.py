@@ -115,8 +115,7 @@ class _Task:
         return choice.indexes, choice.gap_ratio, choice.bound
 
     def outlived(self, chosen: Collection[Index]) -> IndexSet:
-        """Return the index of the last advice that adds least to the others, if that is too little to stay.
-        """
+        """Return the index of the last advice that adds least to the others, if too little to stay."""
         whole = self.saving_ratio(chosen)
         added = {
             item: whole - self.saving_ratio(set(chosen) - {item})

@@ -113,20 +113,20 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
     trees = "star-trees of {table}"
     return (
         in_set("trees", "is_of_table", f"{trees}: rows of this table", [True]),
-        distinct("trees", ["tree"], f"{trees}: told twice"),
+        distinct("trees", ["tree"], f"{trees}: listed twice"),
         present("trees", "outcome", f"{trees}: missing outcome"),
         in_set(
             "trees",
             "outcome",
-            f"{trees}: what became of them",
+            f"{trees}: outcomes",
             sorted({*BUILT, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
         in_set("built", "is_published", f"{trees}: published as they were chosen", [True]),
-        equal("built", "rows", "lake_rows", f"{trees}: rows, and those of the lake table", "equal"),
+        equal("built", "rows", "lake_rows", f"{trees}: rows, and rows of the lake table", "equal"),
         equal("built", "root_rows", "rows", f"{trees}: rows of the root, and of the tree", "equal"),
-        equal("built", "documents_now", "documents", f"{trees}: documents, and those told", "equal"),
-        equal("table", "published", "built", f"{trees}: published, and told", "equal"),
+        equal("built", "documents_now", "documents", f"{trees}: documents, and documents recorded", "equal"),
+        equal("table", "published", "built", f"{trees}: published, and recorded", "equal"),
         none("table", "stale", f"{trees}: of files that have changed since"),
         warn_only(
             between(

@@ -7,7 +7,7 @@ child's rows on unchanged. The children of a plan node also include its subqueri
 log is no scan of a table, and its test for deleted rows no filter of a query.
 
 A scan of an Iceberg table has no such metadata: it has the table's name, or place, and the metrics. Its
-filters are the filters above it, without the ones that its partitions decide. Only the table knows its
+filters are the filters above it, except the filters that its partitions decide. Only the table knows its
 columns' types.
 """
 

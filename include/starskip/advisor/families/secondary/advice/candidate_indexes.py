@@ -25,7 +25,7 @@ MAX_RTREES = 4
 """Most r-trees of a table that are judged: any two columns that queries bound together may have one."""
 _MODULE = "starskip.skipping.contrib.geospatial_functions"
 _UNKNOWN_FUNCTION = (
-    "what ST_Contains and ST_Distance mean in Spark is not known: if they are ours, name "
+    "it is not known whether ST_Contains and ST_Distance in Spark are Starskip's: if so, name "
     f"{_MODULE} in skipping.modules"
 )
 

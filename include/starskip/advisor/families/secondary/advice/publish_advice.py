@@ -119,7 +119,7 @@ def _measured(
     candidates = candidate_indexes(queries, sampled.schema.types())
     if not candidates.indexes:
         faults = (f"; {name}: {fault}" for name, fault in candidates.faults.items())
-        return "no query asks anything that a secondary index serves" + "".join(faults)
+        return "no query has a predicate that a secondary index serves" + "".join(faults)
     root = f"{night.store.storage.place}/{CANDIDATES}"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)

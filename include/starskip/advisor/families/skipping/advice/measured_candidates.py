@@ -86,7 +86,7 @@ def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
     module = None if of_spark else _MODULE_OF_FUNCTIONS.get(index.kind)
     if module is None or module in modules:
         return None
-    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
+    return f"it is unknown whether the function is Starskip's: if it is, name {module} in skipping.modules"
 
 
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:

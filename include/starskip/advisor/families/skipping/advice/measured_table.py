@@ -99,7 +99,7 @@ def measured_table(
         engine, lake, workload.queries, fitted.queries, kept, mean_file_bytes, night.skipping_modules
     )
     if not candidates.indexes:
-        return "no query asks anything that a skipping index knows of"
+        return "no query has a predicate that a skipping index serves"
     title = format_with_statistics(lake)
     covered = {
         index.specification: f"not used, because {title}'s own statistics skip these files already"
@@ -108,7 +108,7 @@ def measured_table(
     }
     indexes = [each for each in candidates.indexes if each.specification not in covered]
     if not indexes:
-        return f"{title}'s own statistics serve all that a skipping index knows of its queries"
+        return f"{title}'s own statistics serve every predicate that a skipping index would"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
     engine.refresh(lake, indexes, root)

@@ -80,7 +80,7 @@ def _of_column(
         reason = "compared by the agent's name in it"
         yield CandidateIndex(f"formatted:{column}:user_agent", use.agent_name, reason)
     for metric, weight in use.metrics.items():
-        yield CandidateIndex(f"metricdist:{column}:{metric}", weight, f"asked for what is near ({metric})")
+        yield CandidateIndex(f"metricdist:{column}:{metric}", weight, f"asked for near values ({metric})")
     if family not in ORDERED:
         return
     prefixed = float(sum(use.prefixes.values()))

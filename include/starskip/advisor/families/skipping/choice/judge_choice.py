@@ -163,8 +163,8 @@ def _reason(
     alone = task.saving([number])
     added = task.saving(chosen | {number}) - task.saving(chosen)
     figures = (
-        f"by itself it {saves(alone / total)} of what is read, "
-        f"beside what is chosen it {saves(added / total)}"
+        f"by itself it {saves(alone / total)} of all data read, "
+        f"beside the chosen indexes it {saves(added / total)}"
     )
     reachable = patterns.reachable.get(index, 0.0)
     partners = _partners(task, number)
@@ -180,7 +180,7 @@ def _reason(
     if reachable is not None and reachable <= must:
         return Reason.LAYOUT, (
             "matching rows lie in nearly all files: perfect metadata would save"
-            f" {share(reachable / total)} of what is read, so that only another layout helps"
+            f" {share(reachable / total)} of all data read, so that only another layout helps"
         )
     if alone <= 0 and partners:
         return Reason.NEEDS_ANOTHER, f"skips only together with {partners}, and not enough for both"
@@ -194,7 +194,7 @@ def _covering(task: Coverage, chosen: frozenset[int], number: int) -> str:
     alone = task.saving([number])
     shared = {each: alone + task.saving([each]) - task.saving([each, number]) for each in sorted(chosen)}
     best = max(shared, key=lambda each: shared[each], default=None)
-    return task.indexes[best] if best is not None else "what is chosen"
+    return task.indexes[best] if best is not None else "the chosen set"
 
 
 def _partners(task: Coverage, number: int) -> str:

@@ -150,7 +150,7 @@ def _of_starskip(
     columns = {*demand.predicate_columns, *demand.group_by_columns, *(pair.column for pair in pairs)}
     several = sorted(columns & set(multi_value))
     if several:
-        detail = f"column {printable(several[0], 60)} is multi-value, which nothing of a star-tree can be"
+        detail = f"column {printable(several[0], 60)} is multi-value, which a star-tree cannot hold"
         return _unanswerable(asked, "multi_value", detail)
     dimensions = (*dict.fromkeys((*demand.predicate_columns, *demand.group_by_columns)),)
     total = sum(weight for _, weight in parsed)

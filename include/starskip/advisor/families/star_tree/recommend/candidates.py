@@ -177,7 +177,7 @@ class _Search:
         config = _config(TreeLayout(order, DEFAULT_MAX_LEAF_RECORDS), scope.shapes)
         documents = self._forecaster.base_documents(scope.dimensions)
         if documents == inf:
-            detail = "has more dimensions than are sampled together of a table with so many rows"
+            detail = "has more dimensions than are sampled together in a table with so many rows"
             self.refused.append(RefusedTree(config, "size_unknown", detail))
             return
         detail = (

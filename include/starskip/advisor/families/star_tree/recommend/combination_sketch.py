@@ -104,7 +104,7 @@ class CombinationSketch:
             for position, name in enumerate(self.dimensions)
         }
         whole = frozenset(self.dimensions)
-        # Of equal rows one is enough for every set.
+        # One of several equal rows is enough for every set.
         combined = combination_hashes(hashes, whole)
         _, firsts, counts = np.unique(combined, return_index=True, return_counts=True)
         distinct = rows.take(pa.array(firsts))

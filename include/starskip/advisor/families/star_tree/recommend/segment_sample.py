@@ -40,7 +40,7 @@ def column_types(overview: TableOverview) -> dict[str, pa.DataType]:
 
 
 def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[Dimensions]) -> TableSample:
-    """Return a sample of some segments of a Pinot table, each of which would have trees of its own."""
+    """Return a sample of some segments of a Pinot table; each segment would have trees of its own."""
     files = list_segments(segments_root, [overview.table])
     count = min(len(files), _SAMPLED_SEGMENTS)
     dimensions = limited_dimensions(used)

@@ -96,7 +96,7 @@ def star_tree_candidates(
     asked = [each for each in asked if each.shape_id not in held.answered]
     if rows.lake is None and not rows.segments_root:
         return StarTreeCandidates(
-            total_entries=total, note="there are neither segments nor a lake table to read rows of"
+            total_entries=total, note="there are neither segments nor a lake table to read rows from"
         )
     try:
         source = _source(rows, run_tasks)
@@ -112,9 +112,9 @@ def star_tree_candidates(
         )[:_MOST_SHAPES]
         refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
         if not answerable:
-            note = "no query asks for what Pinot answers from a star-tree"
+            note = "Pinot answers none of the queries from a star-tree"
             if held.answered:
-                note = "the star-trees of the table config answer all that Pinot answers from a star-tree"
+                note = "the star-trees of the table config answer every query that Pinot answers from one"
             return StarTreeCandidates((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return StarTreeCandidates((), (), refused, total, 0.0, "no query filters or groups by a column")

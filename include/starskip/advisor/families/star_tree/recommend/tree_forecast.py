@@ -83,7 +83,7 @@ class Forecaster:
         )
 
     def _reading(self, trees: Sequence[SimulatedTree], shape: AnswerableShape) -> TreeReading:
-        """Return what a mean query of ``shape`` reads of all trees."""
+        """Return the mean query's reads of all trees for ``shape``."""
         found = TreeReading()
         for tree, scans in zip(trees, self._scans[shape.shape_id], strict=True):
             for scan, share in scans:
