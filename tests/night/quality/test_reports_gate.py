@@ -48,9 +48,7 @@ CASES = {
     f"{HTML}: elements": partial(files_say, {"report.html": b"empty"}),
     f"{HTML}: scripts": partial(page_ends_with, b"<script>1</script>"),
     f"{HTML}: handlers of events": partial(page_ends_with, b"<p onclick='go()'>go</p>"),
-    f"{HTML}: links loaded from elsewhere": partial(
-        page_ends_with, b"<img src='https://example.org/a.png'>"
-    ),
+    f"{HTML}: links loaded from elsewhere": partial(page_ends_with, b"<img src='https://example.org/a.png'>"),
 }
 
 
