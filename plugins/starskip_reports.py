@@ -1,7 +1,7 @@
 """Starskip's report pages inside Airflow: an entry in the navigation and a tab on each run.
 
-Airflow imports this file in each of its processes, tasks too: what the pages need is imported by the first
-request, in the API server alone.
+Airflow imports this file in each of its processes, tasks too. So the first request, in the API server alone,
+imports the pages.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 class LazyPages:
-    """The pages as an ASGI application that is made when it is first asked."""
+    """The pages as an ASGI application that the first request creates."""
 
     app: Any = None
 

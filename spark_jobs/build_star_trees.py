@@ -1,4 +1,4 @@
-"""Chosen star-trees of recommendations to star_trees."""
+"""Build the chosen star-trees of recommendations to star_trees."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Chosen secondary indexes of secondary_advice to entries of the lake's tables."""
+"""Build the chosen secondary indexes of secondary_advice on tables of the lake."""
 
 import sys
 

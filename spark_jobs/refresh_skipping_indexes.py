@@ -1,4 +1,4 @@
-"""Chosen skipping indexes of skipping_advice to metadata of the lake's tables."""
+"""Build the chosen skipping indexes of skipping_advice on tables of the lake."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Queries of the workload answered both ways to verdicts."""
+"""Queries of the workload, answered both ways, to verdicts."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Everything of the night to one report a table."""
+"""All artefacts of the night to one report a table."""
 
 import sys
 

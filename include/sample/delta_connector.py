@@ -1,8 +1,9 @@
-"""Fetches Delta's connector for Spark, by which the night's jobs read the sample's ``lineitem``.
+"""Fetches Delta's connector for Spark, with which the night's jobs read the sample's ``lineitem``.
 
-``python delta_connector.py FOLDER/jars.txt`` leaves its jars in the folder and their names in the file. Spark
-fetches them from Maven Central itself, as it does for ``spark.jars.packages``; but once, and not at the start
-of each job. Where that cannot be had, the file is empty: the sample's lake table is plain files then.
+``python delta_connector.py FOLDER/jars.txt`` leaves the jars in the folder and their names in the file. Spark
+fetches the jars from Maven Central itself, as it does for ``spark.jars.packages``, but once and not at the
+start of each job. Where Maven Central cannot be reached, the file is empty, and the sample's lake table is
+plain files.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ _IN_SPARK = (
     *("com.fasterxml.jackson.*:*", "com.github.luben:*", "org.xerial.snappy:*", "io.airlift:*"),
     *("org.roaringbitmap:*", "commons-*:*", "javax.annotation:*", "com.google.code.findbugs:*"),
 )
-"""What the connector needs and Spark has, in versions of its own."""
+"""The connector's dependencies that Spark brings in versions of its own."""
 
 
 def fetch_connector(names: Path) -> bool:
-    """Leave the jars beside ``names`` and their names in it; return whether they could be fetched."""
+    """Write the jars beside ``names`` and their names into it; return whether they could be fetched."""
     names.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as aside:
         fetched = _fetched(Path(aside))
@@ -37,7 +38,7 @@ def fetch_connector(names: Path) -> bool:
 
 
 def _fetched(aside: Path) -> list[Path]:
-    """Have spark-submit fetch the jars for a program that does nothing."""
+    """Let spark-submit fetch the jars for a program that does nothing."""
     program = aside / "nothing.py"
     program.touch()
     spark = version("pyspark").rpartition(".")[0]

@@ -1,8 +1,8 @@
 """Writes the sample's lake table: the rows of ``lineitem`` in many files, as a daily ingest leaves them.
 
-``python lake_table.py FILE.parquet FOLDER [delta]``: with ``delta`` they are a Delta table, whose log has the
-statistics of each file. A row arrives some days after it was shipped, few of them late,
-and each file holds the rows that arrived next: its dates are close together, its keys are from everywhere.
+``python lake_table.py FILE.parquet FOLDER [delta]``: with ``delta`` the files are a Delta table, whose log
+has the statistics of each file. A row arrives some days after it was shipped, few rows late, and each file
+holds the rows that arrived next. So the dates of a file are close together, and its keys are from everywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def write_lake_table(source: Path, folder: Path, *, as_delta: bool = False) -> N
     ``as_delta``: with Delta's log beside them.
     """
     rows = pq.read_table(source)
-    # Views of text, as TPC-H's generator asks for, have few functions in Arrow.
+    # TPC-H's generator returns views of text, for which Arrow has few functions.
     rows = rows.cast(pa.schema([(field.name, _plain(field.type)) for field in rows.schema]))
     rows = _arrived(rows)
     folder.mkdir(parents=True, exist_ok=True)

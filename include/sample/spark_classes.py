@@ -1,7 +1,7 @@
 """Make an archive of the classes that Spark loads at its start: half of the processor time of a start.
 
-Java reads such an archive in place of 250 jars where it was made by the same Java from the same jars, and
-leaves it alone elsewhere. ``make night`` and ``make test`` make it once: ``python spark_classes.py ARCHIVE``.
+Java reads the archive in place of 250 jars if the same Java made it from the same jars, and ignores it
+otherwise. ``make night`` and ``make test`` make it once: ``python spark_classes.py ARCHIVE``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ spark.stop()
 
 
 _OTHERS = ("SPARK_HOME", "SPARK_SUBMIT_OPTS", "SPARK_DIST_CLASSPATH")
-"""What would have Java read an archive while it writes one, or other jars; `make night` sets both."""
+"""Variables that let Java read an archive while it writes one, or other jars; `make night` sets both."""
 
 
 def make_archive(archive: Path) -> None:

@@ -1,8 +1,8 @@
-"""Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what it logs.
+"""Makes the sample's Spark event log: runs the sample's queries on Spark and keeps what Spark logs.
 
 ``python spark_log.py TABLE_FOLDER EVENTS_FOLDER [QUERIES|pairs]``. The table is of Parquet files, or a Delta
-table, whose jars ``SPARK_DIST_CLASSPATH`` names (``delta_connector.py``). The log is Spark's own but for what
-belongs to the machine that ran it: the table's path becomes ``file:/lake/lineitem``, the queries run on
+table, whose jars ``SPARK_DIST_CLASSPATH`` names (``delta_connector.py``). The log is Spark's own, except for
+everything that belongs to the machine: the table's path becomes ``file:/lake/lineitem``, the queries run on
 2026-11-20, and properties, call stacks and names of hosts are left out.
 """
 
@@ -34,7 +34,7 @@ _KEPT_PROPERTIES = "spark.sql.execution."
 
 
 def write_spark_log(table: Path, folder: Path, queries: Iterable[str]) -> Path:
-    """Run the queries on the table and return the log's folder, of the layout of a rolling log."""
+    """Run the queries on the table; return the log's folder, which has the layout of a rolling log."""
     with tempfile.TemporaryDirectory() as raw:
         _run(table, raw, queries)
         (log,) = Path(raw).glob("eventlog_v2_*/events_1_*")
@@ -90,7 +90,7 @@ def _run(table: Path, events: str, queries: Iterable[str]) -> None:
 
 
 def carrier(mode: str) -> str:
-    """Return what a ship mode goes by."""
+    """Return the carrier of a ship mode."""
     return {"TRUCK": "road", "RAIL": "rail", "AIR": "air", "REG AIR": "air"}.get(mode, "sea")
 
 

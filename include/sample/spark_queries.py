@@ -1,4 +1,4 @@
-"""The queries of the sample's Spark event log: what analysts ask of ``lineitem``, the same for a seed."""
+"""The queries of the sample's Spark event log: questions about ``lineitem``, the same for a seed."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def pair_queries() -> Iterator[str]:
 
 
 def sample_queries() -> Iterator[str]:
-    """Yield QUERIES queries, their kinds by their share in the whole."""
+    """Yield QUERIES queries; each kind has its share of them."""
     random = Random(SEED)
     weights = [weight for weight, _ in _KINDS]
     for kind in random.choices([kind for _, kind in _KINDS], weights, k=QUERIES):

@@ -123,7 +123,7 @@ def test_a_log_without_queries(call: Call, tmp_path: Path) -> None:
         (
             ["--log", "{tmp}/linear.log", "--tables", "u"],
             3,
-            "starskip: no query of table u in the log: it has those of t",
+            "starskip: no query of table u in the log: it has queries of t",
         ),
     ],
 )
@@ -143,5 +143,5 @@ def test_dropped_log_lines_are_told(call: Call, linear_log: Path) -> None:
     assert (
         "the broker dropped 500 log lines: 500 queries of at most 1 s count 2.0 times each" in result.stderr
     )
-    assert "quantiles are those of the logged queries" in result.stderr
+    assert "quantiles cover the logged queries only" in result.stderr
     assert json.loads(result.stdout)["tables"]["t"]["queries"] == 500

@@ -77,7 +77,7 @@ def test_check_counts_entries_or_names_the_first_fault(table: str) -> None:
         0,
         {"predicates": 1000, "wrong": 0, "indexes": {"btree:user": 1000}},
     )
-    assert run("check", table).stdout == "btree:user  1,000 entries are as the rows say\n"
+    assert run("check", table).stdout == "btree:user  1,000 entries agree with the rows\n"
     path, status = Path(table) / "a.parquet", (Path(table) / "a.parquet").stat()
     rows = pq.read_table(path)
     users = rows["user"].to_pylist()

@@ -26,7 +26,7 @@ ADVICE = TableAdvice("t", LoggedQueries(), VotedNights(entries=200.0), NOTHING)
         (0.0, 100.0, {}, ""),
         (0.0004, 100.0, {}, ""),
         (0.1, 100.0, {"gap_ratio": 0.1, "bound": 0.5}, "up to 10.0 % more"),
-        (math.inf, math.inf, {"gap_ratio": None, "bound": None}, "nobody knows how much more"),
+        (math.inf, math.inf, {"gap_ratio": None, "bound": None}, "it is unknown how much more"),
     ],
 )
 def test_a_gap_is_told_where_there_is_one(gap: float, bound: float, told: dict[str, Any], words: str) -> None:

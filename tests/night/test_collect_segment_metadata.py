@@ -47,7 +47,7 @@ def test_former_facts_with_a_damaged_page_are_passed_over(aged: Any) -> None:
         content = path.read_bytes()
         path.write_bytes(content[:4] + b"\xff" * 40 + content[44:])
     assert read(aged, 1) == 4
-    assert "all segments were read anew: table_facts/2026-11-20/" in aged.warnings
+    assert "all segments were read again: table_facts/2026-11-20/" in aged.warnings
     assert ": is damaged; " in aged.warnings
     assert (aged.published("damaged_segments"), rows_of(aged)) == before
     assert read(aged, 2) == 0

@@ -241,5 +241,5 @@ def test_queries_of_an_iceberg_table_have_the_types_of_its_columns(tmp_path: Pat
     assert expression_json(query.predicate) == json.dumps(equal_to(5), separators=(",", ":"))
     assert (row["files_read"], row["bytes_read"]) == (3, 100)
     Path(lake.path, "metadata").joinpath("v99.metadata.json").write_text("{")
-    assert "sales: what its queries ask is not known: " in " ".join(read(night)[0].warnings)
+    assert "sales: the predicates of its queries are not known: " in " ".join(read(night)[0].warnings)
     catalog.close()

@@ -111,7 +111,7 @@ def test_queries_that_are_not_understood_and_scan_most_stop_a_table(
 ) -> None:
     strange = [log_line("[lineitem, nowhere]", f"SELECT brok(({n}", entries=900_000) for n in range(2_000)]
     lab.log(*strange, name="joins.log")
-    assert lab.run_with_gates() == {"lineitem": ["queries of lineitem: share that no shape was found for"]}
+    assert lab.run_with_gates() == {"lineitem": ["queries of lineitem: share without a shape"]}
 
 
 def test_leaves_stay_out_of_the_latency_model(lab: Any, log_line: Callable[..., str]) -> None:

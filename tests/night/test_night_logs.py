@@ -220,7 +220,7 @@ def test_events_without_a_time_or_a_day_in_their_files_name_belong_to_the_night_
     os.utime(file, (2e9, 2e9))
     lab.run(stages=STAGE_NAMES[:2])
     assert lab.results["parse_query_logs"].counts["queries"] == 1481 + 7
-    assert "7 queries tell no time: they count to this night, which their files may hold" in lab.warnings
+    assert "7 queries have no time: they count for this night, which their files may hold" in lab.warnings
     os.utime(file, (1e9, 1e9))
     lab.run(stages=STAGE_NAMES[:2])
     assert lab.results["parse_query_logs"].counts["queries"] == 1481

@@ -122,7 +122,7 @@ def test_a_lake_table_is_read_once_for_all_candidates(lake: LakeTable) -> None:
 def test_shapes_that_no_tree_answers_are_told(lake: LakeTable) -> None:
     shapes = [logged("SELECT * FROM sales LIMIT 5"), logged("SELECT COUNT(*) FROM sales WHERE tags = 1")]
     found = offer(shapes, lake)
-    assert found.note == "no query asks for what Pinot answers from a star-tree"
+    assert found.note == "Pinot answers none of the queries from a star-tree"
     assert sorted(item.reason for item in found.unanswerable) == ["multi_value", "not_an_aggregation"]
 
 
@@ -151,7 +151,7 @@ def test_without_rows_there_is_no_tree_and_a_word_about_it() -> None:
     found = offer([logged(BY_SHOP)], None)
     assert (found.candidates, found.note) == (
         (),
-        "there are neither segments nor a lake table to read rows of",
+        "there are neither segments nor a lake table to read rows from",
     )
 
 

@@ -226,8 +226,8 @@ def skipping_indexes() -> SkippingIndexes:
             OtherSkippingIndex("nulls:l_receiptdate", "by_hand", None, 3_980, 64, 64),
         ),
         refused=(
-            RefusedSkippingIndex("valuelist:l_shipmode", "layout", "matching rows lie in nearly all files: perfect metadata would save 0.00% of what is read, so that only another layout helps", 6_208),
-            RefusedSkippingIndex("hybrid:l_suppkey", "covered_by_chosen", "saves 17.15% of what is read by itself, 0.02% beside what is chosen: bloom:l_suppkey skips mostly the same files", 2_560_000),
+            RefusedSkippingIndex("valuelist:l_shipmode", "layout", "matching rows lie in nearly all files: perfect metadata would save 0.00% of all data read, so that only another layout helps", 6_208),
+            RefusedSkippingIndex("hybrid:l_suppkey", "covered_by_chosen", "by itself it saves 17.15% of all data read, beside the chosen indexes it saves 0.02%: bloom:l_suppkey skips mostly the same files", 2_560_000),
             RefusedSkippingIndex("nulls:l_comment", "no_query", "no query has a predicate that it could skip by", 1_024),
         ),
         shapes=(
@@ -244,7 +244,7 @@ def skipping_indexes() -> SkippingIndexes:
             ReplayedShape("00000000000051fc", "l_partkey = ? AND l_shipdate > ?", 2, "equal", None, 64.0, 0.0, 52_428_800.0, 0.0, 350.0, 22.4),
             ReplayedShape("00000000000051fd", "riskScore(l_tax) > ?", 1, "not_comparable", "function riskScore is not known here", None, None, None, None, None, None),
         ),
-        choice="4 of 7 indexes, 1639108 bytes, save 62.04% of what is read (exact, 19 patterns, proved best)",
+        choice="4 of 7 indexes, 1639108 bytes, save 62.04% of all data read (exact, 19 patterns, proved best)",
         layout="layout, not metadata, is the problem of 33 of 196 queries: with perfect metadata 24.1% of the rows would still be read, though 2.6% match (layout factor 0.021); files sorted by l_suppkey would leave 4.2% to read",
         relayout=("l_suppkey",),
         means=SkippingFactors(0.00147, 0.0213, 0.951, 0.0726),

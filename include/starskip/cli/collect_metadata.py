@@ -1,4 +1,4 @@
-"""``starskip collect-metadata``: what the segments say of their columns, packed into one JSON file."""
+"""``starskip collect-metadata``: the segments' facts on their columns, packed into one JSON file."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", 
 def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
     """Pack the metadata of tarred segments into one JSON file for `starskip tune --metadata`.
 
-    The file has the shape of Pinot's CollectMetadataForIndexTuning, so each reads the other's; it holds
-    columns of all types, where the original left METRIC and DATE_TIME out. Segments are read as streams,
-    nothing is unpacked; a damaged one is named on stderr and the rest goes on. The file is put in place
-    whole.
+    The file has the shape of Pinot's CollectMetadataForIndexTuning, so each reads the other's. It holds
+    columns of all types; the original leaves METRIC and DATE_TIME columns out. Segments are read as
+    streams, nothing is unpacked. A damaged segment is named on stderr, and the others are packed. The
+    file appears only when it is complete.
 
     \b
     Examples:

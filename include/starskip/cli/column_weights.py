@@ -16,7 +16,7 @@ from starskip.storage.files.read_small_file import read_small_file
 def column_weights(text: str) -> ColumnWeights:
     """Return the weights that ``a=3,b=1`` or a JSON file names: ``{"a": 3}``, or ``{"table": {"a": 3}}``.
 
-    Raises click.BadParameter naming what is wrong.
+    Raises click.BadParameter naming the fault.
     """
     if not text.strip():
         return {}

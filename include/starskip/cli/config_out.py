@@ -21,9 +21,9 @@ from starskip.pinot.table_config import TableConfig, given_config
 
 @dataclass(frozen=True, slots=True)
 class ConfigOut:
-    """The config file to read, the one to write, and the families whose keys alone change.
+    """The config file to read, the file to write, and the families whose keys alone change.
 
-    Raises ConfigError where nothing can be written at ``target``, before any work is done for it.
+    Raises ConfigError if ``target`` cannot be written, before any work is done for it.
     """
 
     source: str
@@ -34,13 +34,12 @@ class ConfigOut:
         folder = Path(self.target).absolute().parent
         if Path(self.target).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ConfigError(
-                f"--config-out {self.target}: is no file that can be written; name a file in a folder that "
-                "is there",
+                f"--config-out {self.target}: cannot be written; name a file in an existing folder",
                 setting="--config-out",
             )
 
     def write(self, advice: Sequence[TableAdvice]) -> Iterator[str]:
-        """Write the config with the advice for its table, whole or not at all; yield what to warn of."""
+        """Write the config with the advice for its table, completely or not at all; yield warnings."""
         by_table = {each.table: each for each in advice}
         unadvised: set[str] = set()
 
@@ -56,7 +55,7 @@ class ConfigOut:
             yield f"{self.target}: no advice for table {table}, its config is written as it was"
 
     def _edits(self, advice: TableAdvice) -> list[KeyEdit]:
-        """Return the edits of the families; a sort order that is advised beside other indexes is none."""
+        """Return the edits of the families; a sort order beside other indexes is not written."""
         chosen = [item.index for item in advice.recommendation.chosen]
         drops = [drop.index for drop in advice.drops]
         answers = advice.answers.answers
@@ -76,7 +75,7 @@ class ConfigOut:
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as opened:
                 opened.write(text)
-            # A config may hold passwords: whoever cannot read the old one cannot read the new one.
+            # A config may hold passwords: whoever cannot read the old config must not read the new one.
             shutil.copymode(self.source, name)
             Path(name).replace(target)
         except BaseException:

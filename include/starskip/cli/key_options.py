@@ -1,4 +1,4 @@
-"""Options that name keys: ``--key NAME=FILE``, and which key encrypts what."""
+"""Options that name keys: ``--key NAME=FILE``, and the index that each key encrypts."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ of_encryption = click.option(
     "encrypt",
     multiple=True,
     metavar="INDEX=NAME",
-    help="Encrypt an index that is created, by the key NAME; repeatable.",
+    help="Encrypt a created index with the key NAME; repeatable.",
 )
 of_encrypted_listing = click.option(
     "--encrypt-listing",
     metavar="NAME",
-    help="Encrypt the names of the table's files, and with them partition values, by the key NAME.",
+    help="Encrypt the names of the table's files, and so its partition values, with the key NAME.",
 )
 
 
@@ -48,7 +48,7 @@ def named_files(given: Sequence[str], option: str = "--key") -> dict[str, str]:
 
 
 def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str]:
-    """Return names of keys by specification; raise BadParameter for one that is not created."""
+    """Return names of keys by specification; raise BadParameter for an index that is not created."""
     found = {}
     for text in given:
         index, separator, name = text.rpartition("=")
@@ -68,5 +68,5 @@ def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str
 
 
 def keyring(keys: Sequence[str]) -> Keyring:
-    """Return the keys of the command line and of the environment; raise ConfigError for one without a key."""
+    """Return the keys of the command line and of the environment; raise ConfigError if one is missing."""
     return Keyring.from_environment(os.environ, named_files(keys))

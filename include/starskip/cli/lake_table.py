@@ -26,7 +26,7 @@ of_metadata = click.option(
     "--metadata",
     "root",
     metavar="URL",
-    help="Root of the metadata of all tables, if it lies not in PATH/_starskip: a folder, s3://…, or "
+    help="Root of the metadata of all tables, if it is not in PATH/_starskip: a folder, s3://…, or "
     "opensearch://HOST:PORT/PREFIX (docs/metadata-stores.md).",
 )
 of_modules = click.option(
@@ -34,10 +34,10 @@ of_modules = click.option(
     "modules",
     multiple=True,
     metavar="NAME",
-    help="A module of index types of yours, here or on PYTHONPATH; repeatable.",
+    help="A module of your own index types, in this folder or on PYTHONPATH; repeatable.",
 )
 of_reader_options = click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the reader; repeatable."
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader; repeatable."
 )
 as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
@@ -48,7 +48,7 @@ of_grace = click.option(
     type=click.FloatRange(min=0),
     default=float(Settings().retention.vacuum_grace_hours),
     show_default=True,
-    help="Leave what queries and writers of the last hours may use.",
+    help="Keep files of the last hours: queries and writers may still use them.",
 )
 
 
@@ -58,7 +58,7 @@ def full_path(path: str) -> str:
 
 
 def reader_options(given: Sequence[str]) -> dict[str, str]:
-    """Return options of the reader by their names. Raises BadParameter for one that is no KEY=VALUE."""
+    """Return options of the reader by their names. Raises BadParameter for a text that is not KEY=VALUE."""
     found = {}
     for text in given:
         key, separator, value = text.partition("=")
@@ -69,7 +69,7 @@ def reader_options(given: Sequence[str]) -> dict[str, str]:
 
 
 def require_table(path: str) -> None:
-    """Raise SourceError where there is no such folder."""
+    """Raise SourceError if there is no such folder."""
     if "://" not in path and not path.startswith("file:") and not Path(path).exists():
         raise SourceError(f"{path}: there is no such folder", source=path)
 
@@ -87,7 +87,7 @@ def echo_refreshed(done: Refreshed, end: str) -> None:
 
 
 def echo_optimized(version: int | None) -> None:
-    """Print the version that an optimize has published, None where there was nothing to do."""
+    """Print the version that an optimize has published, None if there was nothing to do."""
     click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
 
 
@@ -97,7 +97,7 @@ def echo_changed(version: int, indexes: Sequence[str], change: str) -> None:
 
 
 def echo_vacuumed(report: VacuumReport) -> None:
-    """Print the files that a vacuum has removed; raises StorageError for one that it could not."""
+    """Print the files that a vacuum has removed; raises StorageError for a file that it could not remove."""
     for place, reason in report.left_alone:
         raise StorageError(f"left alone: {reason}", location=place)
     click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
@@ -110,13 +110,13 @@ def metadata_of(path: str, root: str | None) -> Storage:
 
 
 def has_keys(path: str, root: str | None) -> bool:
-    """Return whether a part of the table's metadata is encrypted, False where there is none."""
+    """Return whether a part of the table's metadata is encrypted, False if there is none."""
     metadata = read_metadata(metadata_of(path, root), keyring=Keyring())
     return metadata is not None and bool(metadata.state.keys.names)
 
 
 def existing_table(path: str, root: str | None, keyring: Keyring | None = None) -> TableMetadata:
-    """Return the metadata of the table at ``path``; raises SourceError where there is none."""
+    """Return the metadata of the table at ``path``; raises SourceError if there is none."""
     storage = metadata_of(path, root)
     try:
         return existing_metadata(storage, keyring=keyring)

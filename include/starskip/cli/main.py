@@ -35,11 +35,11 @@ _PINOT_NAMES = {
     "EntriesScannedQuantileReport": "quantile-report",
     "CollectMetadataForIndexTuning": "collect-metadata",
 }
-"""Names of these commands in pinot-admin.sh, whose users' scripts work on."""
+"""Names of these commands in pinot-admin.sh, which users' scripts may still use."""
 
 
 class _Commands(click.Group):
-    """Finds commands by name, and turns our errors into one line and their exit code."""
+    """Finds commands by name, and reports Starskip's errors as one line and their exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names in the order of a first use."""
@@ -62,14 +62,14 @@ class _Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error of ours, or of the file system, is one line on stderr."""
+        """Run the command; an error of Starskip's, or of the file system, is one line on stderr."""
         try:
             return super().invoke(ctx)
         except StarskipError as error:
             click.echo(f"starskip: {error}", err=True)
             return ctx.exit(exit_code(error))
         except BrokenPipeError:
-            # The reader of a pipe went away, as `head` does: what is still buffered has no reader either.
+            # The reader of a pipe went away, as `head` does: nobody reads the buffered rest either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return ctx.exit(CLOSED_PIPE)
         except Exception as error:
@@ -86,7 +86,7 @@ class _Commands(click.Group):
 
 
 def _said(error: Exception) -> int:
-    """Say what the file system refused, and return the exit code."""
+    """Print the error of the file system, and return the exit code."""
     name, words = getattr(error, "filename", None), getattr(error, "strerror", None)
     if name is not None and is_full_disk(error):
         click.echo(f"starskip: {full_disk(error, name)}", err=True)
@@ -102,18 +102,18 @@ def main() -> None:
     """Index advice for analytic tables, from query logs and table metadata.
 
     \b
-    starskip parse-log broker.log.gz               what a log holds
+    starskip parse-log broker.log.gz               which records a log holds
     starskip tune --log broker.log.gz --segments /deep/store --index inverted
                                                    which indexes to add, and why
     starskip quantile-report --log broker.log.gz   entries scanned, latency, and what indexes could win
     starskip collect-metadata --segments /deep/store --out metadata.json
-                                                   what the segments say, in one file
+                                                   facts of the segments, in one file
     starskip star-tree build --input sales.parquet --config tree.json --output trees/sales
                                                    a star-tree of a table's files
     starskip sql --star-tree trees/sales "SELECT SUM(price) FROM sales"
                                                    its answers
     starskip skipping create /lake/events --index minmax:ts
-                                                   an index by which Spark leaves files alone
+                                                   an index that lets Spark skip files
     starskip secondary create /lake/events --index btree:ts --index ngram:message
                                                    indexes that lead to rows, and their intersection
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18

@@ -25,9 +25,9 @@ def named_settings(texts: Iterable[str]) -> dict[str, str]:
 
 
 def check_given_once(settings: Settings, options: Mapping[str, Any], named: Mapping[str, str]) -> None:
-    """Raise click.BadParameter for a setting that an option and ``--set`` give different values.
+    """Raise click.BadParameter if an option and ``--set`` give a setting different values.
 
-    ``options``: by ``group.name``, None where an option was not given. A wrong value raises ConfigError.
+    ``options``: by ``group.name``, None if an option was not given. A wrong value raises ConfigError.
     """
     declared = {each.place: each for each, _ in settings.items()}
     for place, text in named.items():

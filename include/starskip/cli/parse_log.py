@@ -1,4 +1,4 @@
-"""``starskip parse-log``: how many records a log holds, of which kind, and what was rejected."""
+"""``starskip parse-log``: how many records a log holds, of which kind, and which were rejected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"-?\d+")
 
 
 class _OptionalNumber(click.Command):
-    """Takes ``--rejected`` without its number, too: what follows it is then a path."""
+    """Accepts ``--rejected`` without its number, too: the next argument is then a path."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give each bare ``--rejected`` the number that means all."""

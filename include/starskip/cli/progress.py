@@ -1,4 +1,4 @@
-"""A progress bar on stderr for long work, where somebody is watching."""
+"""A progress bar on stderr for long work, if somebody is watching."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 
 
 def progress(label: str, items: Sequence[Item]) -> Iterable[Item]:
-    """Yield the items behind a bar that goes away; silent where stderr is no terminal or it is one item."""
+    """Yield the items behind a bar that disappears; no bar without a terminal, or for one item."""
     if not sys.stderr.isatty() or len(items) < 2:
         return items
     shown: Iterable[Item] = tqdm(items, desc=label, leave=False, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""``starskip quantile-report``: what queries scan, how long they take, and what indexes could win."""
+"""``starskip quantile-report``: entries and latency of queries, and the time that indexes could save."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 @click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def quantile_report(logs: Sequence[str], tables: str, output: str) -> None:
-    """Show quantiles of entries scanned and of latency, and the time that indexes could win at most.
+    """Show quantiles of entries scanned and of latency, and the time that indexes could save at most.
 
-    A quantile's entries are those that this share of the queries stays within; each column of the table
-    is ranked by itself. What could be won is the entries in filter times alpha, the time that one of them
-    takes, where a model of latency explains queries that it was not fitted on.
+    At a quantile of 0.95, 95 % of the queries scan no more entries than shown. Each column of the table
+    is ranked by itself. The time that indexes could save is the entries in filter times alpha, the time
+    of one entry. It is shown only if the latency model explains queries that it was not fitted on.
 
     \b
     Examples:

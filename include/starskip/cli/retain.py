@@ -1,4 +1,4 @@
-"""``starskip retain``: take away old nights now, or see which ones would go."""
+"""``starskip retain``: delete old nights now, or list the nights that would be deleted."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _MAX_TABLES = 5
 @click.option(
     "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention.nights if left out."
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--dry-run", is_flag=True, help="Only list the nights that would be deleted.")
 def retain(config: str, nights: int | None, dry_run: bool) -> None:
-    """Keep the newest nights of every table and take the older ones away.
+    """Keep the newest nights of every table and delete the older ones.
 
-    The end of each night does the same. Whoever reads an older night can finish: its files go only after
-    the setting retention.vacuum_grace_hours, with the next night or the next call. A night that was run
-    within that time is left alone, and so is the newest one of each table, however old.
+    The end of each night does the same. A program that reads an older night can finish: its files are
+    deleted only after retention.vacuum_grace_hours (a setting), by the next night or the next call. A
+    night that ran within that time stays, and so does the newest night of each table, however old.
 
     \b
     Examples:

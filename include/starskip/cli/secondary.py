@@ -1,4 +1,4 @@
-"""``starskip secondary``: indexes that lead to rows: make them, keep them, ask them."""
+"""``starskip secondary``: indexes that lead to rows: create, refresh and query them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _file_format = click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
-    help="What the table is kept as, in place of what is found.",
+    help="Format of the table; detected if left out.",
 )
 
 
@@ -78,7 +78,7 @@ def secondary() -> None:
     metavar="KIND:COLUMN[:ARG]",
     help="btree:c, rtree:lat,lng, ngram:c[:n]; repeatable.",
 )
-@click.option("--primary", metavar="COLUMN", help="The clustering key; looked for, if left out.")
+@click.option("--primary", metavar="COLUMN", help="The clustering key; detected if left out.")
 @_file_format
 @of_version
 @of_metadata
@@ -92,7 +92,7 @@ def create(
     root: str | None,
     on_spark: bool,
 ) -> None:
-    """Create indexes beside those that are there; the files are read once for all of them.
+    """Add indexes to the table's; the files are read once for all new indexes.
 
     \b
     Examples:
@@ -134,7 +134,7 @@ def refresh(
     root: str | None,
     on_spark: bool,
 ) -> None:
-    """Bring the indexes up to date; only files that are new or changed are read.
+    """Bring the indexes up to date; only new and changed files are read.
 
     \b
     Example:
@@ -158,7 +158,7 @@ def refresh(
 @of_metadata
 @_spark
 def optimize(path: str, root: str | None, on_spark: bool) -> None:
-    """Merge what many refreshes have written into one run an index, without entries of files that are gone.
+    """Merge the runs of many refreshes into one run for each index, without entries of deleted files.
 
     \b
     Example:
@@ -177,7 +177,7 @@ def optimize(path: str, root: str | None, on_spark: bool) -> None:
 )
 @of_metadata
 def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
-    """Have indexes be used no more; creating them again undoes it until a `vacuum`.
+    """Stop using indexes; creating them again undoes it until a `vacuum`.
 
     \b
     Example:
@@ -193,7 +193,7 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
 @of_grace
 @of_metadata
 def vacuum(path: str, grace_hours: float, root: str | None) -> None:
-    """Remove deleted indexes for good, and files that nobody needs any more.
+    """Remove deleted indexes for good, and metadata files that are no longer needed.
 
     \b
     Example:
@@ -210,7 +210,7 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
 @as_output
 @of_metadata
 def check(path: str, output: str, root: str | None) -> None:
-    """Compare each entry of the indexes with the rows of the table, and name the first one that differs.
+    """Compare each entry of the indexes with the rows of the table, and print the first difference.
 
     \b
     Example:
@@ -222,7 +222,7 @@ def check(path: str, output: str, root: str | None) -> None:
         click.echo(json.dumps({"predicates": sum(counts.values()), "wrong": 0, "indexes": counts}))
         return
     for index, entries in counts.items():
-        click.echo(f"{index}  {entries:,} entries are as the rows say")
+        click.echo(f"{index}  {entries:,} entries agree with the rows")
 
 
 @secondary.command(name="describe")
@@ -251,7 +251,7 @@ def describe(path: str, output: str, root: str | None) -> None:
 @as_output
 @of_metadata
 def list_indexes(path: str, output: str, root: str | None) -> None:
-    """List the indexes, deleted ones too until a vacuum.
+    """List the indexes; deleted indexes are listed until a vacuum.
 
     \b
     Example:
@@ -274,7 +274,7 @@ def _echo_indexes(indexes: Sequence[dict[str, Any]]) -> None:
 
 @contextmanager
 def _engine(label: str, on_spark: bool) -> Iterator[Engine]:
-    """Give this process, or Spark, which ends with the block if it was not there before."""
+    """Yield this process, or Spark, which ends with the block if it was not running before."""
     if not on_spark:
         yield LocalEngine(lambda items: progress(label, items))
         return

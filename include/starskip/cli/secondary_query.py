@@ -26,12 +26,12 @@ of_version = click.option(
     "--version",
     type=click.IntRange(0),
     metavar="N|SNAPSHOT_ID",
-    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
+    help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
 )
 
 
 def _formats(*outputs: str) -> Callable[[Any], Any]:
-    """Return the option --format of a command whose output has formats, as its table has."""
+    """Return the option --format of a command whose output and whose table both have formats."""
     of_tables = [each for each in FORMATS if each not in outputs]
     return click.option(
         "--format",
@@ -42,7 +42,7 @@ def _formats(*outputs: str) -> Callable[[Any], Any]:
             next((each for each in reversed(given) if each in outputs), outputs[0]),
             next((each for each in reversed(given) if each not in outputs), None),
         ),
-        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or what the table is kept as; "
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or the table's format; "
         "repeatable.",
     )
 
@@ -86,14 +86,14 @@ def explain(
 @click.option(
     "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
 )
-@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after so many rows.")
-@click.option("--count", "is_count", is_flag=True, help="Tell how many rows there are, and none of them.")
+@click.option("--limit", type=click.IntRange(0), metavar="N", help="Stop after this many rows.")
+@click.option("--count", "is_count", is_flag=True, help="Print the number of rows, and no rows.")
 @click.option(
     "--path",
     "forced",
     multiple=True,
     metavar="INDEX",
-    help="Intersect these indexes in place of what would be chosen, or scan; repeatable.",
+    help="Force the path: the indexes to intersect, or scan; repeatable.",
 )
 @_formats("json", "csv")
 @of_version
@@ -109,7 +109,7 @@ def query(
     version: int | None,
     root: str | None,
 ) -> None:
-    """Print the rows that satisfy a condition, exactly those of a scan, in any order.
+    """Print the rows that satisfy a condition, the same rows as a scan returns, in any order.
 
     \b
     Examples:
@@ -139,7 +139,7 @@ def query(
 
 
 def _column_names(text: str) -> list[str]:
-    """Return the names between commas; one in backticks may have commas in it."""
+    """Return the names between commas; a name in backticks may contain commas."""
     found = re.findall(r"(?:`(?:[^`]|``)*`|[^,`]|`)+", text)
     return [name.strip() for name in found if name.strip()]
 
@@ -159,7 +159,7 @@ def _names(path: Sequence[str]) -> str:
 
 
 def require_indexes(path: str, root: str | None, file_format: str | None = None) -> None:
-    """Raise SourceError for a table that is not there, or has no indexes."""
+    """Raise SourceError for a table that is missing, or has no indexes."""
     try:
         existing_indexes(path, metadata_root(root), file_format)
     except SourceError:
@@ -169,5 +169,5 @@ def require_indexes(path: str, root: str | None, file_format: str | None = None)
 
 
 def metadata_root(root: str | None) -> str | None:
-    """Return the root of metadata that is asked for, else that of spark-defaults."""
+    """Return the metadata root of the option, else that of spark-defaults."""
     return root or default_metadata_root(os.environ)

@@ -1,4 +1,4 @@
-"""Options that stand for settings: type, bounds, help and default are those of the declaration."""
+"""Options that stand for settings: type, bounds, help and default come from the declaration."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def setting_option(flag: str, place: str, *, metavar: str | None = None) -> Call
 
 
 def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the options of ``setting_option`` were given, by ``group.name``; None where nothing was."""
+    """Return the values given to options of ``setting_option``, by ``group.name``; None if not given."""
     return {name.replace("__", ".", 1): value for name, value in options.items()}
 
 

@@ -27,7 +27,7 @@ from starskip.settings.settings_page import settings_page
     help="markdown is the page docs/settings.md.",
 )
 def settings(families: str, output: str) -> None:
-    """Show the settings by group, with default, unit, what they do and what they take.
+    """Show the settings by group, with default, unit, effect and bounds.
 
     \b
     Examples:

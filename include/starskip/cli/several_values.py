@@ -1,6 +1,6 @@
 """Options with several values behind one name, ``--log a b c``, or with another spelling.
 
-The other spelling, such as ``-entriesScannedThreshold``, is what users of Pinot's own tuner know.
+Users of Pinot's own tuner know the other spelling, such as ``-entriesScannedThreshold``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 class SeveralValues(click.Command):
     """A command whose options in ``several`` take all values up to the next option.
 
-    ``spellings`` maps other names of options to those that the command declares.
+    ``spellings`` maps other names of options to the names that the command declares.
     """
 
     def __init__(
@@ -30,7 +30,7 @@ class SeveralValues(click.Command):
         self._spellings = dict(spellings or {})
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option's name before each of its values, which is what click understands."""
+        """Repeat the option's name before each of its values, as click expects."""
         declared = [self._spellings.get(argument, argument) for argument in args]
         return super().parse_args(ctx, list(self._repeated(declared)))
 

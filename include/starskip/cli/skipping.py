@@ -1,4 +1,4 @@
-"""``starskip skipping``: indexes by which Spark leaves files alone: make them, keep them, look at them."""
+"""``starskip skipping``: indexes by which Spark skips files: create, refresh and inspect them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _some_indexes = click.option(
 
 @click.group(name="skipping")
 def skipping() -> None:
-    """Index the files of a table, so that Spark's queries leave irrelevant ones alone.
+    """Index the files of a table, so that Spark's queries skip irrelevant files.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def skipping() -> None:
       starskip skipping describe /lake/events
       starskip skipping rotate /lake/events --from pii=old.key --to pii=new.key
 
-    PATH is the table's folder, or its URL; of an Iceberg table also a metadata file of it, or
+    PATH is the table's folder, or its URL; for an Iceberg table also its metadata file, or
     iceberg://CATALOG/NAMESPACE/TABLE. In a Spark program: from starskip.spark import skipping;
     skipping.enable(spark).
     """  # noqa: D301 - click reads the character \b as "keep these lines"
@@ -81,7 +81,7 @@ def skipping() -> None:
     "--format",
     "file_format",
     type=click.Choice(["parquet", "orc", "avro", "json", "csv", "delta", "iceberg"]),
-    help="Of the table; by default delta or iceberg where a log of it is found, else parquet.",
+    help="Format of the table; by default delta or iceberg if its log is found, else parquet.",
 )
 @of_reader_options
 @of_metadata
@@ -100,7 +100,7 @@ def create(
     encrypt: Sequence[str],
     encrypt_listing: str | None,
 ) -> None:
-    """Create indexes beside those that are there; one pass over the files collects all of them.
+    """Add indexes to the table's; one pass over the files collects all new indexes.
 
     \b
     Examples:
@@ -147,7 +147,7 @@ def create(
 @of_modules
 @of_keys
 def refresh(path: str, full: bool, root: str | None, modules: Sequence[str], keys: Sequence[str]) -> None:
-    """Bring the metadata up to date; only files that are new or changed are read.
+    """Bring the metadata up to date; only new and changed files are read.
 
     \b
     Examples:
@@ -173,7 +173,7 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str], key
 @of_metadata
 @of_keys
 def optimize(path: str, root: str | None, keys: Sequence[str]) -> None:
-    """Bring into one piece what many refreshes have written, without what is dead, so that it is read fast.
+    """Merge the metadata of many refreshes into one segment, without outdated rows, so that it is read fast.
 
     \b
     Example:
@@ -189,7 +189,7 @@ def optimize(path: str, root: str | None, keys: Sequence[str]) -> None:
 @_some_indexes
 @of_metadata
 def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
-    """Have indexes be used no more; `restore` undoes it until a `vacuum`.
+    """Stop using indexes; `restore` undoes it until a `vacuum`.
 
     \b
     Examples:
@@ -205,7 +205,7 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
 @_some_indexes
 @of_metadata
 def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
-    """Have deleted indexes be used again; of newer files they know after the next `refresh`.
+    """Use deleted indexes again; the next `refresh` adds newer files to them.
 
     \b
     Example:
@@ -220,14 +220,14 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
 @of_grace
 @of_metadata
 def vacuum(path: str, grace_hours: float, root: str | None) -> None:
-    """Remove deleted indexes for good, and files of metadata that nobody needs any more.
+    """Remove deleted indexes for good, and metadata files that are no longer needed.
 
     \b
     Example:
       starskip skipping vacuum /lake/events --grace-hours 48
     """  # noqa: D301
     storage = metadata_of(path, root)
-    # What a vacuum has left of the last index may still be vacuumed.
+    # After a vacuum of the last index, its leftovers may still be vacuumed.
     if not any(storage.objects_below("")):
         existing_table(path, root)
     report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
@@ -236,18 +236,18 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
 
 @skipping.command(name="rotate")
 @of_path
-@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The key as it was.")
-@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The key from now on.")
+@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The former key.")
+@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The new key.")
 @of_metadata
 def rotate(path: str, former: str, following: str, root: str | None) -> None:
-    """Change a key: data keys are wrapped by another one, and no index is made anew.
+    """Change a key: data keys are wrapped by another key, and no index is rebuilt.
 
     \b
     Examples:
       starskip skipping rotate /lake/people --from pii=old.key --to pii=new.key
       starskip skipping rotate /lake/people --from pii=pii.key --to pii-2027=pii-2027.key
 
-    Former versions can be read by the former key until a `vacuum`.
+    The former key can read former versions until a `vacuum`.
     """  # noqa: D301
     (before,), (after,) = named_files([former], "--from").items(), named_files([following], "--to").items()
     storage = existing_table(path, root).storage
@@ -270,7 +270,7 @@ def _require_indexes(specifications: Sequence[str]) -> None:
 
 
 def _require_one(specifications: Sequence[str]) -> None:
-    """Raise what the type of an index raises if none of the indexes can be made."""
+    """Raise the error of the index type if none of the indexes can be made."""
     failures = []
     for each in specifications:
         try:

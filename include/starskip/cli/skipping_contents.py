@@ -1,4 +1,4 @@
-"""``starskip skipping describe``, ``list`` and ``explain``: what there is of indexes, and what they do."""
+"""``starskip skipping describe``, ``list`` and ``explain``: the indexes of a table, and their effect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str], k
 @of_metadata
 @of_keys
 def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) -> None:
-    """List the indexes, deleted ones too until a vacuum.
+    """List the indexes; deleted indexes are listed until a vacuum.
 
     \b
     Example:
@@ -68,7 +68,7 @@ def explain(
     modules: Sequence[str],
     keys: Sequence[str],
 ) -> None:
-    """Show the files that Spark would read for a condition, and what each index does for it.
+    """Show the files that Spark would read for a condition, and how many each index alone would skip.
 
     \b
     Examples:
@@ -141,16 +141,16 @@ def _size(size_bytes: float | None) -> str:
 
 
 def _not_understood(fault: str | None) -> str:
-    # The other faults are what a user's own type raises.
+    # Other errors come from a user's own type.
     return "unknown type: --module" if fault is None or "--module" in fault else printable(fault, 60)
 
 
 def explained_text(document: Mapping[str, Any]) -> str:
-    """Return what is read of a table, and what each index alone would leave out."""
+    """Return the files read of a table, and how many each index alone would skip."""
     total, read = document["files_total"], document["files_read"]
     lines = ["how many files are read is not known"]
     if total is not None:
-        # What a snapshot of Iceberg with delete files has in bytes is not told apart from these.
+        # The bytes of an Iceberg snapshot include its delete files.
         sizes = " of ".join(_size(document[each]) for each in ("bytes_read", "bytes_total"))
         lines = [f"reads {read:,} of {total:,} files, {sizes}"]
     rows = [

@@ -26,13 +26,13 @@ _WIDEST_CELL = 60
 
 
 @click.command(name="sql")
-@click.option("--star-tree", "directory", required=True, metavar="DIR", help="What star-tree build wrote.")
+@click.option("--star-tree", "directory", required=True, metavar="DIR", help="Folder of star-tree build.")
 @click.option(
     "--dialect",
     type=click.Choice(["pinot", "spark"]),
     default="pinot",
     show_default=True,
-    help="How the query is written.",
+    help="SQL dialect of the query.",
 )
 @click.option(
     "--format", "output", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
@@ -41,11 +41,11 @@ _WIDEST_CELL = 60
 def sql(directory: str, dialect: str, output: str, query: str) -> None:
     """Answer one aggregation query from the first star-tree that fits it.
 
-    Trees that were given a name (build --table) answer to it alone, in any case and with or without a
-    database before it; of others any name may stand in FROM. Where DIR has trees of several tables, as the
-    store of the night has, FROM tells which. What no tree can answer is
-    computed from the table's files, and the reason is said. Approximate functions
-    (DISTINCTCOUNTHLL, PERCENTILEEST, PERCENTILETDIGEST) come with the bound of their error.
+    If trees were given a name (build --table), FROM must hold this name, in any case and with or without
+    a database before it; otherwise FROM may hold any name. If DIR has trees of several tables, as the
+    night's store has, FROM chooses the table. A query that no tree can answer is computed from the
+    table's files, and the reason is shown. Approximate functions (DISTINCTCOUNTHLL, PERCENTILEEST,
+    PERCENTILETDIGEST) come with the bound of their error.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
 
 
 def _json_value(value: Any) -> Any:
-    """Return what JSON has a word for: decimals, dates and floats that are no numbers become texts."""
+    """Return a value that JSON can hold: decimals, dates, NaN and infinities become texts."""
     match value:
         case float() if not math.isfinite(value):
             return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

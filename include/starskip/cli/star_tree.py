@@ -1,4 +1,4 @@
-"""``starskip star-tree``: build a star-tree from files, look into it, keep it up to date."""
+"""``starskip star-tree``: build a star-tree from files, inspect it, keep it up to date."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 _SHOWN_BYTES = 1024
 _GRACE_HOURS = 24.0
-"""Hours for which readers may go on with what a build or refresh has replaced."""
+"""Hours for which readers may go on reading files that a build or refresh has replaced."""
 
 
 @click.group(name="star-tree")
 def star_tree() -> None:
-    """Build star-trees, look into them, refresh them; `starskip sql` asks them.
+    """Build, inspect and refresh star-trees; `starskip sql` queries them.
 
     \b
     Examples:
@@ -60,23 +60,21 @@ def star_tree() -> None:
     metavar="CONFIG.json",
     help="An entry of Pinot's starTreeIndexConfigs, or a list of them; repeatable.",
 )
-@click.option("--output", required=True, metavar="DIR", help="Where the tree goes: new, empty, or of a tree.")
+@click.option("--output", required=True, metavar="DIR", help="Folder for the tree: new, empty, or of a tree.")
 @click.option("--cast", "casts", multiple=True, metavar="COLUMN=TYPE", help="Read a column as another type.")
 @click.option(
     "--format",
     "file_format",
     type=click.Choice(FORMATS),
-    help="What the table is kept as, in place of what is found.",
+    help="Format of the table; detected if left out.",
 )
 @click.option(
     "--version",
     type=click.IntRange(0),
     metavar="N|SNAPSHOT_ID",
-    help="Of a Delta or Iceberg table: that version, or snapshot, instead of the newest.",
+    help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
 )
-@click.option(
-    "--table", metavar="NAME", help="The name that stands in FROM, and no other; any may, if left out."
-)
+@click.option("--table", metavar="NAME", help="The only table name that FROM may hold; any name if left out.")
 def build(
     source: str,
     config_files: Sequence[str],
@@ -86,12 +84,12 @@ def build(
     version: int | None,
     table: str | None,
 ) -> None:
-    """Build the star-trees of a table and publish them in DIR, in the place of what was there.
+    """Build the star-trees of a table and publish them in DIR; they replace its former trees.
 
-    A tree that is there already is replaced in one step: readers see the old one or the new one. Nothing
-    else may lie in DIR, no tree of another table either. What was replaced more than a day ago is removed.
-    Of a Delta or Iceberg table the files of its newest version are read, or of --version, which a refresh
-    then stays with. A version with deleted rows in its files is refused.
+    A former tree is replaced in one step: readers see the old tree or the new one. DIR must hold nothing
+    else, and no tree of another table. Files that were replaced more than a day ago are removed. Of a
+    Delta or Iceberg table the newest version is read, or --version, which a refresh then keeps. A version
+    with deleted rows in its files is refused.
 
     \b
     Examples:
@@ -121,9 +119,10 @@ def build(
 @click.argument("directory", metavar="DIR")
 @of_table
 def refresh(directory: str, table: str | None) -> None:
-    """Bring a tree up to date with its files: new files are added to it, changed ones mean a new build.
+    """Bring a tree up to date: new files are added to it, changed files cause a new build.
 
-    So do files of the tree that are gone or damaged. What was replaced more than a day ago is removed.
+    Missing or damaged files of the tree cause a new build, too. Files that were replaced more than a day
+    ago are removed.
 
     \b
     Example:
@@ -143,13 +142,13 @@ def refresh(directory: str, table: str | None) -> None:
     default=_GRACE_HOURS,
     show_default=True,
     metavar="N",
-    help="Keep what was replaced less than so many hours ago: readers may be at it.",
+    help="Keep files replaced less than this many hours ago: readers may still use them.",
 )
 def vacuum_trees(directory: str, grace_hours: float) -> None:
     """Remove the files of former trees, which builds and refreshes have replaced.
 
-    What is published stays, and so does whatever is younger than the grace time, by the clock of the store
-    that holds DIR: a build that runs meanwhile is safe if it takes less than that.
+    Published trees stay, and so do all files younger than the grace time, by the clock of the store
+    that holds DIR: a build that runs meanwhile is safe if it takes less than the grace time.
 
     \b
     Example:
@@ -186,7 +185,7 @@ def _published(
 
 
 def _tidy(store: ArtefactStore, directory: str) -> None:
-    """Remove what was replaced long ago; the trees are published, so that a failure of this is a warning."""
+    """Remove files that were replaced long ago; a failure only warns, since the trees are published."""
     try:
         left_alone = _vacuumed(store, _GRACE_HOURS).left_alone
     except StorageError as error:

@@ -1,4 +1,4 @@
-"""``starskip star-tree describe`` and ``documents``: what there is of trees in a folder."""
+"""``starskip star-tree describe`` and ``documents``: the contents of the trees in a folder."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def describe(directory: str, table: str | None, output: str) -> None:
 @of_table
 @click.option("--format", "output", type=click.Choice(["csv"]), default="csv", show_default=True)
 @click.option(
-    "--tree", "number", type=click.IntRange(1), default=1, show_default=True, help="Which tree of DIR."
+    "--tree", "number", type=click.IntRange(1), default=1, show_default=True, help="Number of the tree."
 )
 def documents(directory: str, table: str | None, output: str, number: int) -> None:
     """Print all documents of a tree, in their order.

@@ -1,4 +1,4 @@
-"""The folder that a star-tree is written to: what may lie in it, and the name that its tables have."""
+"""The output folder of a star-tree: its allowed contents, and the name of its table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starskip.storage.store_clock import PROBES
 
 
 def require_own(output: str, source: str) -> None:
-    """Refuse a folder that holds something else than star-trees, or that would be a part of the table."""
+    """Refuse a folder that holds anything but star-trees, or that would be a part of the table."""
     folder = Path(output)
     if "://" in output:
         return
@@ -35,9 +35,9 @@ def require_own(output: str, source: str) -> None:
 def named_order(
     store: ArtefactStore, output: str, order: TreeOrder, name: str | None
 ) -> tuple[TreeOrder, Sequence[str]]:
-    """Return the order under its name, and the tables of the store whose place it takes.
+    """Return the order under its name, and the tables of the store that it replaces.
 
-    A store keeps the name that it was given; one that was given none may get one for the same files.
+    A store keeps the name that it was given; a store without a name may get one for the same files.
     """
     former = published_orders(store)
     is_same = {table: of is not None and of.source_path == order.source_path for table, of in former.items()}

@@ -1,4 +1,4 @@
-"""The folder of star-trees that a command is about: its store, its trees, and what they were built to."""
+"""The folder of star-trees of a command: its store, its trees, and their build orders."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
 of_table = click.option(
-    "--table", metavar="NAME", help="Of which table, where DIR has star-trees of several, as the night's has."
+    "--table", metavar="NAME", help="The table, if DIR has star-trees of several, as the night's store has."
 )
 
 
 def tree_store(directory: str) -> ArtefactStore:
-    """Return the store that DIR is, be it there or not."""
+    """Return the store that DIR is, whether it exists or not."""
     return ArtefactStore(storage_for(directory))
 
 
 def existing_store(directory: str) -> ArtefactStore:
-    """Return the store of DIR; raises SourceError where there is no such folder."""
+    """Return the store of DIR; raises SourceError if there is no such folder."""
     if "://" not in directory and not Path(directory).is_dir():
         raise SourceError(f"{directory}: there is no such folder", source=directory)
     return tree_store(directory)
 
 
 def former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:
-    """Return what the trees of DIR were built to, be their files or their manifest damaged."""
+    """Return the build order of the trees of DIR, also if their files or their manifest are damaged."""
     former = published_orders(store)
     if not former:
         raise StarskipError(f"{directory}: there is no star-tree; build one (starskip star-tree build)")
@@ -50,7 +50,7 @@ def former_order(store: ArtefactStore, directory: str, table: str | None) -> Tre
 
 
 def opened_trees(directory: str, table: str | None) -> TreeSet:
-    """Return the newest trees of DIR; of ``table``, where it has those of several."""
+    """Return the newest trees of DIR, or of ``table`` if DIR has trees of several tables."""
     return open_trees(existing_store(directory), table)
 
 

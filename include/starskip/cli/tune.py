@@ -60,14 +60,14 @@ SPELLINGS = {
     "--config-out",
     default="",
     metavar="FILE",
-    help="Write the whole table config as it should be: that of --table-config, with the advice in it.",
+    help="Write the whole table config: the file of --table-config, with the advice in it.",
 )
 @click.option(
     "--index",
     "index_names",
     required=True,
     metavar="FAMILY[,FAMILY...]|all",
-    help="Families of indexes: inverted, range, sorted, star_tree, those of --families, or all.",
+    help="Families of indexes: inverted, range, sorted, star_tree, names from --families, or all.",
 )
 @setting_option("--strategy", "scoring.strategy")
 @setting_option("--selectivity-threshold", "scoring.selectivity_threshold", metavar="S")
@@ -78,13 +78,13 @@ SPELLINGS = {
     "--query-weights",
     default=None,
     metavar="FILE",
-    help='JSON: {"table": weight, "SELECT …": weight}; what the entries of these queries count.',
+    help='JSON: {"table": weight, "SELECT …": weight}; weights of the entries of these queries.',
 )
 @click.option(
     "--column-weights",
     default="",
     metavar="C=W,…|FILE.json",
-    help="Without --log: how often columns are queried; others never are. [default: all equally]",
+    help="Without --log: how often columns are queried, 0 if not named. [default: all equally]",
 )
 @setting_option("--max-indexes", "advice.max_indexes", metavar="K")
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
@@ -122,9 +122,9 @@ def tune(
 ) -> None:
     """Recommend indexes for Pinot tables from a broker log and the tables' segments.
 
-    With --metadata instead of --segments strategy leapfrog, which needs rows, gives way to estimation.
+    With --metadata instead of --segments, estimation replaces strategy leapfrog, which needs rows.
     Without --log the advice is a guess from cardinalities alone. The options of Pinot's own IndexTuner
-    are understood in its spelling too: -log, -metadata, -entriesScannedThreshold and so on.
+    are accepted in its spelling too: -log, -metadata, -entriesScannedThreshold and so on.
 
     \b
     Examples:
@@ -182,7 +182,7 @@ def tune(
 
 
 def _query_weights(path: str) -> str:
-    """Return the text of the file, which is known to hold weights."""
+    """Return the text of the file, after checking that it holds weights."""
     try:
         text = read_small_file(path).decode("utf-8-sig")
         parsed_query_weights(text if text.strip() else "nothing")
@@ -196,7 +196,7 @@ def _query_weights(path: str) -> str:
 
 
 def _basis(request: TuneRequest) -> str:
-    """Return what the advice rests on, where it is not what was asked for or less than all."""
+    """Return the basis of the advice, if it is less than all that was asked for."""
     if not request.log_paths:
         asked = "weighted as given" if request.column_weights else "every column queried equally"
         return f"A guess without a log, from cardinalities alone: {asked}."

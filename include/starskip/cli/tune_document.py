@@ -12,7 +12,7 @@ from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
 
 _ORIGINAL = (INVERTED, SORTED)
-"""The families of Pinot's own tuner, whose keys are there whatever is asked for."""
+"""The families of Pinot's own tuner, whose keys are present whatever is asked for."""
 
 
 def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
         ],
         "size_bytes": {str(index): size for index, size in sizes if size is not None},
         "indexes": [
-            # An order beside the indexes is told in its own key: it is no part of what is chosen.
+            # An order beside the indexes has a key of its own: it is no part of the chosen set.
             *(_chosen(item, families.known) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
@@ -78,9 +78,9 @@ def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:
 
 
 def _proof(advice: TableAdvice) -> dict[str, Any]:
-    """Return how good the choice is known to be, where it is not proved the best.
+    """Return the proof of the choice, if it is not proved the best.
 
-    ``bound``: a share of all entries. Both are null where the solver failed.
+    ``bound``: a share of all entries. Both are null if the solver failed.
     """
     gap, bound = advice.gap_ratio, advice.bound_entries
     if gap is not None and gap <= LEAST_GAP_RATIO:
@@ -89,7 +89,7 @@ def _proof(advice: TableAdvice) -> dict[str, Any]:
 
 
 def _of_log(advice: TableAdvice) -> dict[str, Any]:
-    """Return what the log did not hold; of a log that held everything there are no such keys."""
+    """Return the losses of the log; a log without losses has no such keys."""
     texts = advice.log.unlogged_texts
     is_redacted = texts.literals_queries or texts.texts_queries
     return {

@@ -24,7 +24,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
     ]
     if log.unlogged_queries:
         lines.append(
-            f"  with those that the broker did not log, about {log.queries + log.unlogged_queries:,.0f}"
+            f"  with the unlogged queries, about {log.queries + log.unlogged_queries:,.0f}"
             f" queries scanned {log.entries + log.unlogged_entries:,.0f} entries"
         )
     of_log = (*redaction_words(log.unlogged_texts), leaf_words(log.leaves))

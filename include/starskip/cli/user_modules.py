@@ -1,4 +1,4 @@
-"""``--module NAME``: modules of users' own index types and functions, and what goes wrong in them."""
+"""``--module NAME``: modules of users' own index types and functions, and their errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from starskip.skipping.registry import load_modules
 def user_modules(names: Sequence[str]) -> Iterator[None]:
     """Import modules, from the current folder first as ``python -m`` does.
 
-    Raises ConfigError for one that cannot be imported, and StarskipError, which names module and line, for
-    what one of them raises in here.
+    Raises ConfigError for a module that cannot be imported, and StarskipError, which names module and line,
+    for an error that a module raises in the block.
     """
     if names:
         sys.path.insert(0, str(Path.cwd()))
@@ -28,7 +28,7 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def located_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator[None]:
-    """Raise StarskipError, which names module and line, for what modules of ``names`` raise in here."""
+    """Raise StarskipError, which names module and line, for an error that ``names`` raise in the block."""
     try:
         yield
     except StarskipError:

@@ -2,8 +2,8 @@
 
 Source: Automated Inverted Index Recommendation, III.2-3.
 
-Facts of a segment file that a former night has read, with the same size and modification time (of
-an object: the same ETag), are taken over from there: the work grows with changed files, not with all files.
+Facts of a segment file are taken over from a former night that has read it with the same size and
+modification time (for an object: the same ETag). So the work grows with changed files, not with all files.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from starskip.storage.staged_write import StagedWrite
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
 _READ_AT = "read_at"
-"""Property of a table's facts: when the run began that read them; a run for other tables leaves it alone."""
+"""Property of a table's facts: the start of the run that read them; a run for other tables keeps it."""
 _MAX_KNOWN_FILES = 5_000_000
 _KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("source_identity", pa.string())])
 
@@ -58,7 +58,7 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
         if former is None or error.location not in _file_names(former):
             raise
         # Its footer could be read, but not its pages.
-        warnings.append(f"all segments were read anew: {error}")
+        warnings.append(f"all segments were read again: {error}")
         result = _collected(engine, night, files, lake_only, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
@@ -98,7 +98,7 @@ def _collected(
             _taken_over(rows, unchanged, staged).gather("messages of segment", MAX_COMMIT_MESSAGES)
         )
     messages = pa.concat_tables(gathered)
-    # An empty part tells "none were found tonight" and replaces what an earlier run left behind.
+    # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
     empty = {table: Part(()) for table in {file.table for file in files} | lake_only}
     read_at = {_READ_AT: night.started_at.isoformat()}
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
@@ -122,7 +122,7 @@ def _collected(
 def _former_snapshot(night: Night) -> Snapshot | None:
     """Return the facts of the newest night so far that can be read.
 
-    Facts whose files are gone or damaged are passed over: the segments themselves are still there.
+    Facts whose files are gone or damaged are skipped: the segments themselves still exist.
     """
     for run_date in reversed([d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]):
         try:

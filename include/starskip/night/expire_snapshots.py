@@ -1,4 +1,4 @@
-"""Expire nights past ``retention.nights``, and vacuum files that nobody needs, at the end of a night."""
+"""Expire nights past ``retention.nights``, and vacuum unneeded files, at the end of a night."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from starskip.storage.vacuum import VacuumReport, vacuum
 
 @dataclass(frozen=True, slots=True)
 class Tidied:
-    """The nights that went from the store's artefacts, and what the vacuum freed (None in a dry run)."""
+    """The nights removed from the store's artefacts, and the vacuum's report (None in a dry run)."""
 
     retired: Retired
     vacuumed: VacuumReport | None
@@ -29,12 +29,12 @@ class Tidied:
 
 
 def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
-    """Retire the old nights of the tables that ``night`` is about, then vacuum; or only report.
+    """Retire the old nights of the tables of ``night``, then vacuum; or only report.
 
-    The vacuum looks at all tables: it takes away what no reader of any of them can see. Raises StorageError
-    if the store cannot be listed at all.
+    The vacuum covers all tables: it removes files that no reader of any table can see. Raises StorageError if
+    the store cannot be listed at all.
     """
-    # A clock of this machine that runs ahead would make files old that a run is writing just now.
+    # If this machine's clock runs ahead, files that a run is writing now would look old.
     now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
     grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
     retired = retire_nights(
@@ -48,7 +48,7 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     )
     if dry_run:
         return Tidied(retired, None)
-    # Of what is built only the newest state is kept: it is large, and nobody goes back to a former one.
+    # Built artefacts keep their newest state only: they are large, and nobody goes back to a former one.
     current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
     settled = retired.settled | current
     return Tidied(retired, vacuum(night.store, now=now, grace=grace, settled=settled))

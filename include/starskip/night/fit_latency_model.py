@@ -79,7 +79,7 @@ def _fitted(engine: Engine, night: Night, tables: Sequence[str]) -> _Fitted:
 
 
 def _of_one_table(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Leave out leaves of multi-stage queries: the time is that of the whole query."""
+    """Leave out leaves of multi-stage queries: their latency is the whole query's."""
     for batch in batches:
         yield batch.filter(pc.fill_null(pc.not_equal(batch.column("line_format"), LEAF), True))
 

@@ -1,7 +1,7 @@
 """Spark's event logs, and our own JSON events, to ``lake_queries``: a part of stage parse_query_logs.
 
-A query belongs to the night in whose day it began, in the log's time zone. Each task writes what its logs
-hold; whoever reads a table's part merges it (skipping.workload.lake_queries).
+A query belongs to the night in whose day it began, in the log's time zone. Each task writes the queries of
+its logs; the reader of a table's part merges them (lake_queries).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LakeLogs:
 
 
 def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWrite) -> LakeLogs:
-    """Publish ``lake_queries`` of the night's tables of the lake; nothing where no event log is configured.
+    """Publish ``lake_queries`` of the night's tables of the lake; nothing if no event log is configured.
 
     Raises SourceError for a path that names no log.
     """
@@ -98,7 +98,7 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
 
 
 def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequence[str]]:
-    """Return the columns of Iceberg tables, of whose scans the log tells no types, and what failed."""
+    """Return the columns of Iceberg tables, whose scans have no types in the log, and which tables failed."""
     found, failed = {}, []
     for name, table in tables.items():
         try:
@@ -106,19 +106,19 @@ def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequen
         except SourceOutage:
             raise
         except SourceError:
-            is_iceberg = False  # whoever reads the table tells why
+            is_iceberg = False  # the reader of the table reports why
         try:
             if is_iceberg:
                 found[name] = spark_struct(iceberg_columns(table.path))
         except SourceOutage:
             raise
         except SourceError as error:
-            failed.append(printable(f"table {name}: what its queries ask is not known: {error}"))
+            failed.append(printable(f"table {name}: the predicates of its queries are not known: {error}"))
     return found, failed
 
 
 def _may_hold(log: EventLog, night: Night) -> bool:
-    """Return whether a log may hold queries of the night: one that was last changed before it does not."""
+    """Return whether a log may hold queries of the night: not if it was last changed before the night."""
     changed = last_changed_day(log.files[-1], night.settings.log.time_zone) if log.files else date.min
     return changed is None or changed >= night.run_date
 

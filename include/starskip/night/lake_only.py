@@ -1,4 +1,4 @@
-"""Tables that lie in the lake alone: they have no segments, and no query of Pinot's asks them."""
+"""Tables that lie in the lake alone: they have no segments, and no query of Pinot reads them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LAKE_ONLY = "lake_only"
 def find_lake_only(night: Night) -> frozenset[str]:
     """Return the night's lake tables without a folder in ``segments_root`` and without a table config.
 
-    A table with a config is one of Pinot's, whose segments are missing. Raises SourceError for a table that
-    was asked for and that nothing is known of, and what listing the segments raises.
+    A table with a config is a Pinot table whose segments are missing. Raises SourceError for a table that was
+    asked for and is unknown, and every error of listing the segments.
     """
     if not night.lake_tables:
         return frozenset()
@@ -29,7 +29,7 @@ def find_lake_only(night: Night) -> frozenset[str]:
 
 
 def lake_only_tables(night: Night) -> frozenset[str]:
-    """Return those that collect_segment_metadata found of this night."""
+    """Return the tables of this night that collect_segment_metadata found in the lake alone."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
     parts = snapshot.parts() if snapshot else {}
     return frozenset(table for table, part in parts.items() if part.properties.get(LAKE_ONLY))

@@ -17,16 +17,15 @@ from starskip.pinot.logs.log_files import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 
 _MOST_BYTES = 128 << 20
-"""Bytes of records that are looked at: in a longer log the night is not looked for any further."""
+"""Bytes of records that are read: a longer log is not searched any further."""
 
 
 def look_for_log(night: Night) -> None:
-    """Raise SourceError where the logs of the night hold no record of its day.
+    """Raise SourceError if the logs of the night hold no record of its day.
 
-    For the start of a whole night: a stage by itself has no use for it. Where all tables lie in the lake
-    alone no log is looked for. Files whose path names the day come first, and the first record of the day
-    ends the look. A log of more than 128 MiB of records of other days may hold one all the same:
-    parse_query_logs tells.
+    For the start of a whole night: a stage by itself has no use for it. If all tables lie in the lake alone,
+    no log is looked for. Files whose path names the day come first, and the first record of the day ends the
+    look. A log with more than 128 MiB of records of other days passes: parse_query_logs judges it.
     """
     if not night.log_paths or not night.segments_root:
         return
@@ -48,7 +47,7 @@ def look_for_log(night: Night) -> None:
 
 
 def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
-    """Return for each of LOG_RECORDS whether it is of ``day``; ``untimed``: whether one without a time is."""
+    """Return for each of LOG_RECORDS whether it is of ``day``; ``untimed``: the answer without a time."""
     start = datetime.combine(day, time())
     stamps = batch.column("logged_at")
     inside = pc.and_(
@@ -59,7 +58,7 @@ def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
 
 
 def no_log(night: Night, files: Sequence[str], outside: int) -> SourceError:
-    """Return the error of a night of whose day none of ``files`` has a record; ``outside``: of other days."""
+    """Return the error of a night if no file has a record of its day; ``outside``: records of other days."""
     return SourceError(
         f"no log of {night.date_text}: {len(files)} log files hold no record of that day and "
         f"{outside} of other days; run the night again when its log is there",

@@ -1,8 +1,8 @@
 """The log files that may hold records of a night.
 
-A file seldom ends at midnight: logrotate names one after the day on which it was closed, a shipper after the
+A file seldom ends at midnight: logrotate names it after the day on which it was closed, a shipper after the
 day on which it was opened. So ``{run_date}`` in a path stands for the day before and the day after as well;
-which records count is decided by their own time (parse_query_logs).
+the time of a record decides whether it counts (parse_query_logs).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_TABLE = "-"
 
 @dataclass(frozen=True, slots=True)
 class NightLogs:
-    """The files, each once, and what a person should know of those that are missing."""
+    """The files, each once, and warnings on missing ones."""
 
     files: tuple[str, ...]
     warnings: tuple[str, ...]

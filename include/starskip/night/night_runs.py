@@ -23,8 +23,8 @@ _LONGEST_PROBLEM = 2_000
 class NightRun:
     """The end of one run.
 
-    ``problem``: why it ended as failed, None if it did not; ``night_problem``: the part of it that concerns
-    more than a table that a gate has stopped. ``is_whole``: whether it was about all tables.
+    ``problem``: why it ended as failed, None if it did not. ``night_problem``: the part of it beyond tables
+    that a gate stopped. ``is_whole``: whether the run was about all tables.
     """
 
     run_id: str
@@ -49,14 +49,14 @@ def note_run(night: Night, problem: str | None, night_problem: str | None) -> No
 
 
 def night_runs(night: Night) -> tuple[NightRun, ...]:
-    """Return the runs of the night that came to their end, the last one last."""
+    """Return the finished runs of the night, the last one last."""
     chain = night.store.chain(NIGHT_RUNS, night.date_text)
     newest = newest_manifest(chain)
     return _runs_of(chain, newest) if newest else ()
 
 
 def failed_run(night: Night) -> NightRun | None:
-    """Return the run by which the night counts as failed: the last one, or else the last of all tables."""
+    """Return the run by which the night counts as failed: the last run, or the last run of all tables."""
     runs = night_runs(night)
     last_whole = [run for run in runs if run.is_whole][-1:]
     return next((run for run in (*reversed(runs[-1:]), *last_whole) if run.night_problem), None)
@@ -69,7 +69,7 @@ def _runs_of(chain: ManifestLog, newest: ListedManifest) -> tuple[NightRun, ...]
         return tuple(_run(each) for each in part.properties["runs"]) if part else ()
     except (KeyError, TypeError) as error:
         raise StorageError(
-            f"{NIGHT_RUNS}: what it holds is of another version; run that night again", location=NIGHT_RUNS
+            f"{NIGHT_RUNS}: its runs are of another version; run that night again", location=NIGHT_RUNS
         ) from error
 
 

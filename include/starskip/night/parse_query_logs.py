@@ -2,9 +2,9 @@
 
 Automated Inverted Index Recommendation, III.1.
 
-Which records belong to a night is decided by their own time, in the log's time zone, not by the name of their
-file. A record without a time belongs to the day that its file's path names; where that names none, to each
-night that reads it, unless the file was last changed before that day began.
+The time of a record, in the log's time zone, decides to which night it belongs, not the name of its file. A
+record without a time belongs to the day in its file's path. If the path names no day, the record belongs to
+each night that reads it, unless the file was last changed before that day began.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     """Publish ``queries``, ``lake_queries`` and ``rejected_records`` of the night's tables.
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
-    Raises SourceError, and publishes nothing, if the log holds no record at all of that night; where all
-    tables lie in the lake alone, it is not read.
+    Raises SourceError, and publishes nothing, if the log holds no record at all of that night. If all tables
+    lie in the lake alone, the log is not read.
     """
     expected, lake_only = _expected_tables(night), lake_only_tables(night)
     in_pinot = None if expected is None else expected - lake_only
-    # Where all tables lie in the lake alone, no broker's log is looked for.
+    # If all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     splits = log_splits(logs.files, night.settings.log.split_bytes)
@@ -89,9 +89,9 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         sampling += SamplingSummary(**note.pop("sampling"))
         summary += LogSummary(**note)
     if not summary.records and in_pinot != frozenset():
-        # Published, it would be advice from nothing; so what an earlier run of this night published stays.
+        # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
         raise no_log(night, logs.files, outside)
-    # A table that nobody asked that night has an empty part, which the stages behind can tell from no run.
+    # A table without queries in that night has an empty part, which stages behind distinguish from no run.
     parts = {table: Part(()) for table in expected or ()} | parts_of(messages, _QUERIES)
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
@@ -113,7 +113,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
     if untimed:
         warnings.append(
-            f"{untimed} queries tell no time: they count to this night, which their files may hold"
+            f"{untimed} queries have no time: they count for this night, which their files may hold"
         )
     warnings += [f"{n} log records rejected: {reason}" for reason, n in summary.rejected.items()]
     if night.tables is None and left_out:
@@ -131,7 +131,7 @@ def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str
 
 
 def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Part]:
-    """Return what to publish: a run of some tables leaves alone what others, or no table, have there."""
+    """Return the parts to publish: a run of some tables keeps the records of others, or of no table."""
     former = night.store.snapshot(_REJECTED, night.date_text) if night.tables is not None else None
     parts = {table: Part(()) for table in (NO_TABLE, *(night.tables or ()))} | dict(rejected)
     others = {table for table in former.tables if not night.wants(table)} if former else set()
@@ -139,7 +139,7 @@ def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Par
 
 
 def _expected_tables(night: Night) -> frozenset[str] | None:
-    """Return the tables that the night has facts of; None before it has any."""
+    """Return the tables with facts of the night; None before it has any."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
     return frozenset(table for table in snapshot.tables if night.wants(table)) if snapshot else None
 
@@ -172,7 +172,7 @@ def _write_records(
             is_wanted = _is_wanted(asked, tables)
             kept = asked.filter(is_wanted)
             yield from queries.add(kept.select(QUERIES.names))
-            # A multi-stage query is kept where one of its tables is, and once for each of those.
+            # A multi-stage query is kept if one of its tables is, and once for each of these tables.
             kept_records = len(pc.unique(kept.column("source_position")))
             left_out += records - kept_records
             shares += kept.num_rows - kept_records

@@ -37,8 +37,8 @@ from starskip.storage.snapshot import Snapshot
 def score_votes(engine: Engine, night: Night) -> StageResult:
     """Publish ``workload``, ``index_sizes`` and ``votes`` of the night's tables.
 
-    Both stay with the executors: they write the workload, read back the shapes of the table whose
-    segments they simulate, and write the votes. A table on which that fails costs the others nothing.
+    The executors write the workload, read back the shapes of the table whose segments they simulate, and
+    write the votes. A failure on one table does not affect the others.
     """
     facts = set(usable_tables(night, "table_facts", "score_votes"))
     tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]

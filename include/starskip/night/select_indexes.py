@@ -2,7 +2,7 @@
 
 Source: Automated Inverted Index Recommendation, II.3 C.
 
-And, by families of indexes of files, ``lake_queries`` to the advice that each of them publishes.
+Families of indexes of files also publish advice of their own, from ``lake_queries``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from starskip.tables.table_overview import TableOverview
 def select_indexes(engine: Engine, night: Night) -> StageResult:
     """Publish ``recommendations``, and the advice on indexes of files, of the night's tables.
 
-    A table whose programme fails costs the others nothing; its part says why.
+    If the programme of a table fails, the other tables are not affected; the table's part says why.
     """
     tables = usable_tables(night, "votes", "select_indexes")
     snapshot_of = cache(night.store.snapshot)
@@ -72,7 +72,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
 
 @dataclass(frozen=True, slots=True)
 class _AdvisedTable:
-    """The advice on one table, written aside; ``measured``: that on indexes of files, by family."""
+    """The advice on one table, written aside; ``measured``: the advice on indexes of files, by family."""
 
     advice: TableAdvice
     part: Part
@@ -122,7 +122,7 @@ def _advised(
                 EngineTasks(engine).run_tasks,
                 night.segments_root,
                 night.lake_tables.get(table),
-                # Not the folder of what is published: this one is emptied.
+                # Not the folder of published files: this one is emptied.
                 night.store.staged_write("recommendations", night.date_text),
                 night.store,
             ),
@@ -201,7 +201,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
 
 
 def _family_properties(advice: TableAdvice, families: FamilyChoice) -> Mapping[str, Any]:
-    """Return what families keep of their own answers."""
+    """Return the properties that families keep of their own answers."""
     found: dict[str, Any] = {}
     for family in families.known:
         if family.properties is not None:

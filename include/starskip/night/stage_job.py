@@ -1,4 +1,4 @@
-"""Main function of every job file: arguments in, one stage on Spark, its counts printed, exit code out."""
+"""Main function of every job file: read arguments, run one stage on Spark, print its counts, exit."""
 
 from __future__ import annotations
 

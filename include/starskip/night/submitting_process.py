@@ -1,4 +1,4 @@
-"""A job's end with the process that submitted it: a task that was killed must not leave its job running."""
+"""End a job with the process that submitted it: a killed task must not leave its job running."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _EVERY_S = 1.0
 
 
 def end_with_submitter(environment: Mapping[str, str]) -> None:
-    """Watch, in a thread, the process that SUBMITTED_BY names, and leave with exit code 1 once it is gone.
+    """Watch, in a thread, the process that SUBMITTED_BY names; leave with exit code 1 when it is gone.
 
-    Without that variable, as where a person submits a job by hand, nothing is watched. Spark ends with its
+    Without that variable, as when a person submits a job by hand, nothing is watched. Spark ends with its
     driver, and its executors with Spark.
     """
     text = environment.get(SUBMITTED_BY, "")
@@ -36,6 +36,6 @@ def _watch(process_id: int) -> None:
     except psutil.NoSuchProcess:
         pass
     except psutil.Error:
-        return  # it cannot be looked at: nothing is known of it
-    # Not sys.exit: the thread that works may be anywhere, and must publish nothing any more.
+        return  # it cannot be inspected: nothing is known of it
+    # Not sys.exit: the working thread may be anywhere, and must publish nothing more.
     os._exit(TRY_AGAIN)

@@ -1,4 +1,4 @@
-"""Stage verify_indexes: what each family has built is proved against the tables without it."""
+"""Stage verify_indexes: prove each family's built indexes against the tables without them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starskip.execution.engine import Engine
 def verify_indexes(engine: Engine, night: Night) -> StageResult:
     """Publish the verdicts of all families that prove what they build: ``verdicts``, ``skipping_verdicts``.
 
-    Raises StorageError, after all is published, where a family found files of its own gone or damaged.
+    Raises StorageError, after all is published, if a family found its own files gone or damaged.
     """
     counts: dict[str, int] = {}
     warnings: list[str] = []

@@ -18,13 +18,13 @@ import click
 _LOCAL_SPARK = json.dumps({"conn_type": "spark", "host": "local[2]", "extra": {"deploy-mode": "client"}})
 """As JSON, since a URI with brackets in it is silently taken for YARN."""
 
-# An Airflow or Spark that the caller has set up for other work must neither be used nor changed; a
-# connection, a variable, a database and the night's own settings are what a person gives on purpose.
+# An Airflow or Spark that the caller has set up for other work must neither be used nor changed. A person
+# gives a connection, a variable, a database and the night's own settings on purpose.
 _OTHERS = ("AIRFLOW_", "SPARK_HOME", "PYSPARK_", "PYTHONPATH")
 _SPARK = "AIRFLOW_CONN_SPARK_DEFAULT"
 _DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _DATABASES = (_DATABASE, f"{_DATABASE}_CMD", f"{_DATABASE}_SECRET")
-# A database is of no use without the key to what is encrypted in it, and the backend that knows its secret.
+# A database is useless without the key to its encrypted fields, and the backend that knows its secret.
 _WITH_DATABASE = ("AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__SECRETS__")
 _GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON")
 
@@ -34,10 +34,10 @@ def airflow_environment(
 ) -> dict[str, str]:
     """Return the whole environment of an Airflow process of ``checkout``.
 
-    ``home`` holds its database and logs, by default ``.airflow`` in the checkout; ``port`` is that of the
-    web page, which listens on this machine only. The caller may give another database by
+    ``home`` holds its database and logs, by default ``.airflow`` in the checkout; ``port``: of the web page,
+    which listens on this machine only. The caller may give another database by
     ``AIRFLOW__DATABASE__SQL_ALCHEMY_CONN`` (or its ``_CMD`` or ``_SECRET``), together with its Fernet key and
-    secrets backend, unless ``AIRFLOW_HOME`` says that it is that of another Airflow.
+    secrets backend, unless ``AIRFLOW_HOME`` says that the database belongs to another Airflow.
     """
     home = home or checkout / ".airflow"
     address = f"http://127.0.0.1:{port}"
@@ -68,7 +68,8 @@ def airflow_environment(
         # Without it tasks would look for the API on its default port, whatever the port is.
         "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{address}/execution/",
         "AIRFLOW__API__WORKERS": "1",
-        # Airflow's own numbers for the usual port, so that two pages on one machine do not want the same.
+        # Airflow's own numbers for the usual port; other numbers for other ports, so that two pages do not
+        # collide.
         "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(port + 713),
         "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(port + 714),
         **{f"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_{name}": value for name, value in passwords.items()},
@@ -76,7 +77,7 @@ def airflow_environment(
 
 
 def has_file_database(environment: Mapping[str, str], home: Path) -> bool:
-    """Return whether Airflow's database is the file in its home, not one that the caller has given."""
+    """Return whether Airflow's database is the file in its home, not a database that the caller has given."""
     return environment.get(_DATABASE) == _file_database(home)
 
 
@@ -85,7 +86,7 @@ def _file_database(home: Path) -> str:
 
 
 def shell_commands(caller: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    """Return what makes the environment ``wanted`` of that of the ``caller``; what both have is not named."""
+    """Return shell commands that turn the ``caller``'s environment into ``wanted``: only differences."""
     unset = [f"unset {name}" for name in caller if name not in wanted]
     return unset + [
         f"export {name}={shlex.quote(value)}" for name, value in wanted.items() if caller.get(name) != value

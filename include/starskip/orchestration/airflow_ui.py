@@ -35,7 +35,7 @@ def airflow_ui(port: int, home: Path) -> None:
         _take(lock, address)
         _require_free(port)
         environment = airflow_environment(Path.cwd(), os.environ, home=home, port=port)
-        # Whoever kills us outright leaves an Airflow behind; it holds the lock on.
+        # Whoever kills this process outright leaves an Airflow behind, which still holds the lock.
         command, kept_open = ["airflow", "standalone"], [lock.fileno()]
         with child_process(command, environment, full, pass_fds=kept_open) as process:
             try:
@@ -52,7 +52,7 @@ def airflow_ui(port: int, home: Path) -> None:
 
 
 def _take(lock: IO[str], address: str) -> None:
-    """Hold the home, whose database takes one Airflow; it is given back when the last of ours ends."""
+    """Lock the home, whose database takes one Airflow; the lock is released when the last process ends."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

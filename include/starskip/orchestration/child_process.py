@@ -22,12 +22,12 @@ def child_process(
 ) -> Iterator[subprocess.Popen[Any]]:
     """Run ``command`` while the block runs; at its end the command and all its descendants are stopped.
 
-    ``output``, a pipe or a file, takes all that it says; ``options`` are those of Popen. Ctrl-C and the
-    signals that ask us to end raise KeyboardInterrupt in the block, and stop the command all the same.
+    ``output``, a pipe or a file, takes all output of the command; ``options`` are passed to Popen. Ctrl-C and
+    the signals that ask this process to end raise KeyboardInterrupt in the block, and stop the command too.
     """
-    # Until we know the process that we start, a signal is noted only: raised in Popen it would lose it.
+    # Until Popen returns the new process, a signal is only noted: raised in Popen it would lose the process.
     early: list[int] = []
-    # A shell that starts us in the background has us ignore Ctrl-C.
+    # A shell that starts this process in the background makes it ignore Ctrl-C.
     before = {name: signal.signal(name, lambda number, _: early.append(number)) for name in _SIGNALS}
     process = None
     try:
@@ -77,9 +77,9 @@ def _stop(process: subprocess.Popen[Any]) -> None:
 
 
 def _family(leader: int, known: Collection[psutil.Process]) -> set[psutil.Process]:
-    """Return who is alive of ``known``, of their children, and of the session of ``leader``.
+    """Return the living processes of ``known``, of their children, and of the session of ``leader``.
 
-    Tasks lead sessions of their own, and orphans are nobody's children: neither way finds all.
+    Tasks lead sessions of their own, and orphans have no parent: neither way finds all.
     """
     found = set(known)
     for each in psutil.process_iter():

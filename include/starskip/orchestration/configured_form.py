@@ -31,8 +31,8 @@ _MOST_TABLES = 1_000
 def configured_form(checkout: Path) -> dict[str, Param]:
     """Return the params of the nightly DAG as the configuration of its nights has them.
 
-    Of a configuration that is wrong, or that lies in an object store, the form knows nothing: Airflow reads
-    the DAG file too often to wait for a network, and the first task says what is wrong.
+    A configuration that is wrong, or lies in an object store, does not change the form: Airflow reads the DAG
+    file too often to wait for a network, and the first task reports the fault.
     """
     config = night_config(_variable, checkout)
     try:
@@ -44,7 +44,7 @@ def configured_form(checkout: Path) -> dict[str, Param]:
 
 
 def known_tables(document: ConfigDocument) -> list[str]:
-    """Return the tables of the configuration in order of their names; none where these may not be all."""
+    """Return the tables of the configuration in order of their names; none if these may not be all."""
     found: list[str] = document.texts("tables")
     if not found:
         segments = document.value("sources.segments_root")
@@ -66,7 +66,7 @@ def _variable() -> str | None:
     try:
         value: str | None = Variable.get(CONFIG_VARIABLE, default=None)
     except Exception:
-        # Whatever keeps Airflow from its variables must not cost the DAG; the first task reads it again.
+        # An error of Airflow's variables must not lose the DAG; the first task reads the variable again.
         return None
     return value
 
@@ -74,8 +74,8 @@ def _variable() -> str | None:
 def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Param]:
     """Return the params by name, as the form shows them; null means "as configured", for tables "all".
 
-    ``tables``: those to choose from; without any, names are typed, one a line. Settings are called as in the
-    configuration, such as ``advice.max_indexes``, and stand below the headings of their groups.
+    ``tables``: the tables to choose from; without any, names are typed, one a line. Settings have the names
+    of the configuration, such as ``advice.max_indexes``, and stand below the headings of their groups.
     """
     headings = {group.group: group.heading for group in settings.groups}
     to_choose: dict[str, Any] = {"examples": list(tables)} if tables else {}
@@ -123,8 +123,8 @@ def _schema(declared: Declared, choices: list[str]) -> dict[str, Any]:
     if declared.kind in (int, float):
         bounds = {"minimum": facts.at_least, "maximum": facts.at_most}
         given = {name: bound for name, bound in bounds.items() if bound is not None}
-        # Of bounds beside the type the form makes limits of the field, and puts the nearest one in place of a
-        # number beyond. In here they are only judged, and Airflow refuses the number by name.
+        # Beside the type, the form would make bounds limits of the field, and replace a number beyond them by
+        # the nearest limit. In here they are only judged, and Airflow refuses the number by name.
         return {"type": ["null", "integer" if declared.kind is int else "number"], "allOf": [given]}
     if facts.json_values:
         values = dict(facts.json_values)

@@ -16,8 +16,8 @@ _POLL_S = 0.05
 def job_processes(command: Sequence[str]) -> list[psutil.Process]:
     """Return the processes of this user whose command line ends with ``command``.
 
-    A job's Java and its Python both end with the job file and our arguments, of which run and configuration
-    are nobody else's.
+    A job's Java and its Python both end with the job file and our arguments; no other job has the same run
+    and configuration among them.
     """
     wanted, found = list(command), []
     for process in psutil.process_iter():
@@ -39,7 +39,7 @@ def family_of(processes: Iterable[psutil.Process]) -> set[psutil.Process]:
 
 
 def end_processes(processes: Iterable[psutil.Process]) -> int:
-    """Ask the processes to end, kill those that do not within 10 s, and return how many there were."""
+    """Ask the processes to end, kill those still running after 10 s, and return how many there were."""
     ending = list(processes)
     for process in ending:
         with suppress(psutil.Error):
@@ -55,7 +55,7 @@ def end_processes(processes: Iterable[psutil.Process]) -> int:
 def _left_after_patience(processes: Sequence[psutil.Process]) -> list[psutil.Process]:
     """Return the processes that go on running.
 
-    Whoever has started a process learns its exit code: psutil's own wait would take that away from them.
+    The parent of a process collects its exit code: psutil's own wait would take it away.
     """
     deadline = time.monotonic() + _PATIENCE_S
     while (alive := [each for each in processes if _is_running(each)]) and time.monotonic() < deadline:

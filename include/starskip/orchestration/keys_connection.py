@@ -1,7 +1,7 @@
 """Pass the keys of encrypted metadata from an Airflow connection to a task and its Spark job.
 
 The password of the connection ``starskip_keys``, of any type, is a JSON object of keys as base64 by their
-names. Airflow masks it in logs. Tasks take it into their process, as they take the keys of a store.
+names. Airflow masks it in logs. Tasks take the keys into their process, like the keys of a store.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ KEYS_CONNECTION = "starskip_keys"
 def use_keys_connection(environment: MutableMapping[str, str]) -> None:
     """Put the connection's keys into ``environment``; without such a connection nothing happens.
 
-    Raises ConfigError, which quotes nothing of it, for one that is there and cannot be read.
+    Raises ConfigError, which quotes nothing of it, for a connection that cannot be read.
     """
-    # The DAG file is parsed without what a task needs.
+    # Parsing the DAG file must not import a task's needs.
     from starskip.storage.encryption.keyring import KEYS, Keyring
 
     try:

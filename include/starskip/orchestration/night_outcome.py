@@ -16,7 +16,7 @@ class NightOutcome:
     """The outcome of one run for each of its tables.
 
     ``failed``: task to reason; ``stopped``: the verdicts of tables that a gate stopped, in stage order;
-    ``missing``: tables with segments that no gate stopped and that have no report all the same.
+    ``missing``: tables with segments that no gate stopped and that still have no report.
     """
 
     run_date: str
@@ -38,7 +38,7 @@ class NightOutcome:
         return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
 
     def night_problem(self) -> str | None:
-        """Return what went wrong beside the tables that a gate stopped, which have lines of their own."""
+        """Return the problems beyond the tables that a gate stopped, which have lines of their own."""
         return "; ".join([*self._failures(), *self._without_report()]) or None
 
     def _failures(self) -> list[str]:
@@ -51,8 +51,8 @@ class NightOutcome:
 def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection[str]) -> NightOutcome:
     """Return how the night ended.
 
-    ``failed``: the tasks of this run that failed, with their reasons; ``succeeded``: those that did what
-    they should, since verdicts and reports of an earlier run of the same night may lie behind the others.
+    ``failed``: the tasks of this run that failed, with their reasons. ``succeeded``: the tasks that
+    succeeded; other tasks may have left verdicts and reports in an earlier run of the same night.
     """
     stopped: dict[str, GateVerdict] = {}
     for verdict in read_verdicts(night, [stage for stage in STAGE_NAMES if f"check_{stage}" in succeeded]):
@@ -79,7 +79,7 @@ def _fate(verdict: GateVerdict) -> str:
 
 
 def failed_check(verdict: GateVerdict) -> str:
-    """Return the first check that failed, in words, and how many more there are."""
+    """Return the first failed check, in words, and how many more there are."""
     failed = [check for check in verdict.checks if not check.success]
     more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
     return f"{failed[0].check}: found {failed[0].observed}, expected {failed[0].expected}{more}"

@@ -36,7 +36,7 @@ _MAX_SETTING_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class NightRequest:
-    """One run: its night, its configuration file, its tables (none: all), its settings over the file's."""
+    """One run: its night, configuration file, tables (none: all) and settings, which override the file's."""
 
     run_date: date
     run_id: str
@@ -47,7 +47,7 @@ class NightRequest:
     def job_arguments(self) -> list[str]:
         """Return the command line of every job, as a list: no shell reads it.
 
-        Each value is joined to its option, so that none can be taken for an option itself.
+        Each value is joined to its option, so that no value can be taken for an option itself.
         """
         return [
             f"--config={self.config}",
@@ -57,7 +57,7 @@ class NightRequest:
         ]
 
     def job_environment(self) -> dict[str, str]:
-        """Return the settings as every job finds them.
+        """Return the settings in the form in which every job reads them.
 
         Weights of queries hold literals, and a command line can be read by all on the machine and stays in
         logs, such as Spark's own.
@@ -65,8 +65,8 @@ class NightRequest:
         return settings_environment(self.settings)
 
     def night(self, started_at: datetime) -> Night:
-        """Return the night as the gates take it; raises ConfigError as the jobs do."""
-        # The DAG file imports this module: what a night is read with is imported by the task that reads it.
+        """Return the night for the gates; raises ConfigError as the jobs do."""
+        # The DAG file imports this module, so the task that reads a night imports what reading needs.
         from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
         arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
@@ -79,15 +79,15 @@ def night_config(variable: Callable[[], str | None], checkout: Path) -> str:
 
 
 def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
-    """Return what the run of a task's ``context`` asks for.
+    """Return the request of the run of a task's ``context``.
 
-    The configuration is named by the environment, else by the Airflow variable, else it is the sample's
-    below ``checkout``.
+    The environment names the configuration, else the Airflow variable, else it is the sample's below
+    ``checkout``.
 
     Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
     night; for tables that are all blank, which must not mean all tables; for a setting that is too long for
-    one variable; and for a param that there is not: Airflow takes any, and a misspelt ``tables`` would mean
-    all of them.
+    one variable; and for an unknown param: Airflow takes any, and a misspelt ``tables`` would mean all
+    tables.
     """
     run, params = context["dag_run"], context["params"]
     if params["run_date"] is not None and run.run_type == _BACKFILL:
@@ -96,7 +96,7 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
         )
     config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
     given = _settings(run.conf or {}, params, config)
-    # What is built is current state: days of the past only advise.
+    # Built artefacts are current state: days of the past only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
@@ -108,7 +108,7 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
 
 
 def _settings(conf: Mapping[str, Any], params: Mapping[str, Any], config: str) -> dict[str, str]:
-    """Return the settings that are given, by their places."""
+    """Return the given settings, by their places."""
     asked = {place: params.get(place, conf.get(place)) for place in _places(config, [*params, *conf])}
     return {place: _text(place, value) for place, value in asked.items() if _is_given(value)}
 
@@ -117,7 +117,7 @@ def _places(config: str, names: Sequence[str]) -> list[str]:
     """Return the places of the settings that a run may have; raise ConfigError for another name."""
     places = _form_places(())
     if any(name not in places for name in names if name not in NIGHT_PARAMS):
-        # Settings of families of the users' own are known by the configuration alone.
+        # Only the configuration knows the settings of users' own families.
         from starskip.night.configuration.config_document import config_document
 
         places = _form_places(config_document(config).names("families"))

@@ -19,7 +19,7 @@ _MAX_COLUMNS_CHARACTERS = 70
 
 
 def night_summary(reports: Mapping[str, Mapping[str, Path]], since: datetime, beside: Path) -> str:
-    """Return the text for exported ``reports``; one written before ``since`` is only named.
+    """Return the text for exported ``reports``; reports written before ``since`` are only named.
 
     Paths that lie below ``beside`` are shown relative to it.
     """
@@ -58,7 +58,7 @@ def _curve(evidence: Evidence) -> list[str]:
 
 
 def _best_set(smaller: tuple[str, ...], columns: tuple[str, ...]) -> str:
-    """Return the columns of a set, by what it adds where it holds all of the ``smaller`` one."""
+    """Return the columns of a set; if it holds all of the ``smaller`` set, only the added columns."""
     if smaller and set(smaller) <= set(columns):
         return "+ " + ", ".join(column for column in columns if column not in smaller)
     return ", ".join(columns)

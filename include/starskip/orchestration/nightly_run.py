@@ -90,8 +90,8 @@ def nightly_run(
     log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
-    # Without a date: Airflow would take it for the time at which the run began, and show it as lasting days.
-    # Which night it is about stands in the params.
+    # Without a date: Airflow would take it for the time at which the run began, and show the run as lasting
+    # days. The params name the night.
     command = ["airflow", "dags", "test", DAG_ID, "--conf", json.dumps(params)]
     started_at = datetime.now(UTC)
     with noted_run(home) as was_killed:
@@ -115,7 +115,7 @@ def nightly_run(
 
 
 def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> None:
-    """Make or upgrade Airflow's database where this version of Airflow has not yet done it."""
+    """Create or upgrade Airflow's database, unless this version of Airflow has done it."""
     stamp = home / "migrated-to"
     wanted = version("apache-airflow-core")
     # The stamp is about the file beside it: a database elsewhere may have been emptied since.
@@ -156,7 +156,7 @@ def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -
 
 
 def _config(given: str) -> str:
-    """Return the configuration file so that a process in another folder finds it; a URL is left as it is."""
+    """Return the configuration file as an absolute path, for a process in another folder; a URL as it is."""
     return given if ":/" in given else str(Path(given).absolute())
 
 

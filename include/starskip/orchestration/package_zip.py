@@ -14,7 +14,7 @@ import starskip
 
 @contextmanager
 def package_zip() -> Iterator[Path]:
-    """Yield a zip that holds the package ``starskip``; it is gone afterwards.
+    """Yield a zip that holds the package ``starskip``; it is deleted afterwards.
 
     A zip, since PySpark's executors do not import from wheels.
     """

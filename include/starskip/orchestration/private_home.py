@@ -7,11 +7,11 @@ from pathlib import Path
 
 
 def private_home(home: Path) -> Path:
-    """Make ``home`` and its ``logs`` for us alone; return the latter.
+    """Create ``home`` and its ``logs`` for this user alone; return the latter.
 
-    It holds passwords, the key that sessions are signed with, and logs. What this process and its children
-    write elsewhere from now on, such as artefacts, which hold queries with their literals, is kept from
-    others; what its group may do stays as the caller's own mask has it.
+    It holds passwords, the key that sessions are signed with, and logs. From now on other users cannot read
+    files that this process and its children write elsewhere, such as artefacts, which hold queries with their
+    literals. The rights of the group stay as the caller's mask sets them.
     """
     os.umask(os.umask(0o077) | 0o007)
     logs = home / "logs"

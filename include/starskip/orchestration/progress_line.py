@@ -15,5 +15,5 @@ def show_progress(text: str) -> None:
 
 
 def progress_text(line: str) -> str | None:
-    """Return the text of a run's output line that ``show_progress`` printed, None of any other line."""
+    """Return the text of a run's output line that ``show_progress`` printed, None for any other line."""
     return line.removeprefix(_MARK).rstrip("\n") if line.startswith(_MARK) else None

@@ -11,8 +11,8 @@ def resolve_run_date(asked: str | None, data_interval_start: datetime | None, ru
     """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
 
     A run that the API triggers without a logical date has no interval: it is about the day before
-    ``run_after``, the newest that is complete. A *logical date* is never looked at, since it starts the
-    interval of a scheduled run and ends that of a manual one.
+    ``run_after``, the newest complete day. A *logical date* is never used, since it starts the interval of a
+    scheduled run and ends the interval of a manual one.
 
     Raises ConfigError if ``asked`` is not a date.
     """

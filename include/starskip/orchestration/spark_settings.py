@@ -1,6 +1,6 @@
 """The Spark settings of a job: the night's configuration over the connection over Starskip's defaults.
 
-Those that may be secret never stand on a command line, which all on the machine can read and which Airflow
+Settings that may be secret never stand on a command line, which all on the machine can read and which Airflow
 writes into its log: they go into a file that only its owner reads.
 """
 
@@ -20,14 +20,14 @@ from starskip.errors import ConfigError, printable
 _SECRET = re.compile(
     r"secret|password|passwd|token|credential|access[._-]?key|account[._-]?key", re.IGNORECASE
 )
-"""Names that Spark redacts in its own pages (spark.redaction.regex), and those of stores."""
+"""Names that Spark redacts in its own pages (spark.redaction.regex), and names of stores' credentials."""
 _LOGIN_IN_URL = re.compile(r"://[^/\s]*@")
 
 
 def connection_settings(connection: str, extra: Mapping[str, Any]) -> dict[str, str]:
-    """Return the settings that the extra of an Airflow connection gives: its keys that begin with ``spark.``.
+    """Return the settings in the extra of an Airflow connection: its keys that begin with ``spark.``.
 
-    Raises ConfigError, which quotes no value, for one that is no text, number or boolean.
+    Raises ConfigError, which quotes no value, for a value that is no text, number or boolean.
     """
     found = {}
     for name, value in extra.items():
@@ -42,13 +42,13 @@ def connection_settings(connection: str, extra: Mapping[str, Any]) -> dict[str, 
 
 
 def may_be_secret(name: str, value: str) -> bool:
-    """Return whether a setting is kept off the command line: by its name, or by what its value holds."""
+    """Return whether a setting is kept off the command line, because of its name or its value."""
     return any(_SECRET.search(text) for text in (name, value)) or _LOGIN_IN_URL.search(value) is not None
 
 
 @contextmanager
 def secret_file(secrets: Mapping[str, str], spark_submit: str) -> Iterator[str | None]:
-    """Yield the path of a properties file with ``secrets``, gone afterwards; None where there are none.
+    """Yield the path of a properties file with ``secrets``, deleted afterwards; None if there are none.
 
     It begins with spark-defaults.conf of ``spark_submit``, since Spark reads no second file.
     """

@@ -39,7 +39,7 @@ class ReportLink(BaseOperatorLink):
     name = "Index advice of this night"
 
     def get_link(self, operator: Any, *, ti_key: Any) -> str:
-        """Return the address without its host: the browser knows under which one it sees Airflow."""
+        """Return the address without its host: only the browser knows the host of its Airflow."""
         del operator
         base = urlsplit(airflow_conf.get("api", "base_url", fallback="/")).path
         return run_reports(base, ti_key.dag_id, ti_key.run_id)
@@ -52,7 +52,7 @@ _EVERYWHERE = {
 }
 # A local job lives for seconds: it ends before the optimising compiler would have paid for itself.
 _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-# Executors that run on this machine reach the driver by no name that a network would have to know.
+# Executors on this machine reach the driver without a name that a network would have to know.
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOCAL_MASTER = re.compile(r"local(?:\[.*\])?")
 _LOOPBACK_MASTER = re.compile(r"(?:spark://)?(?:localhost|127(?:\.\d+){3})(?::\d+)?")
@@ -63,11 +63,11 @@ class SparkStageOperator(SparkSubmitOperator):
     """Runs ``spark_jobs/<task_id>.py`` of the checkout for the night that the DAG run asks for.
 
     Returns the job's counts. Bad input (exit code 3) fails the task without a retry, with the job's own
-    message; in cluster deploy mode Spark does not hand exit codes on, so that it is retried there.
+    message. In cluster deploy mode Spark does not pass exit codes on, so that the task is retried.
     """
 
     def __init__(self, *, checkout: Path, event_log_folder: str | None = None, **kwargs: Any) -> None:
-        """Keep where the jobs lie; ``event_log_folder`` is where Spark writes its event log, if anywhere."""
+        """Keep the place of the jobs; ``event_log_folder``: where Spark writes its event log, if anywhere."""
         super().__init__(
             application=str(checkout / "spark_jobs" / f"{kwargs['task_id']}.py"),
             **kwargs,
@@ -79,7 +79,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
         """Submit the job, wait for it, and return its counts."""
-        # The DAG file imports this module: what reads a night is imported by the task that submits a job.
+        # The DAG file imports this module, so the task that submits a job imports what reads a night.
         from starskip.night.configuration.night_from_config import spark_settings
         from starskip.night.look_for_log import look_for_log
 
@@ -103,7 +103,7 @@ class SparkStageOperator(SparkSubmitOperator):
         secrets = {name: value for name, value in settings.items() if may_be_secret(name, value)}
         conf = {**defaults, **settings}
         self.conf = {name: value for name, value in conf.items() if name not in secrets}
-        # A try within the same process must not submit what an earlier one was about.
+        # A retry within the same process must not submit the arguments of the earlier try.
         self._hook = None
         if end_processes(family_of(job_processes([self.application, *self.application_args]))):
             show_progress(f"{self.task_id}: the job of an earlier try was still running and was ended")
@@ -127,11 +127,11 @@ class SparkStageOperator(SparkSubmitOperator):
         return counts
 
     def on_kill(self) -> None:
-        """End the job: on a cluster as the provider does, here with every process that came of it."""
+        """End the job: on a cluster as the provider does, here with all processes of the job."""
         if self._hook is None:
             return
         process = getattr(self._hook, "_submit_sp", None)
-        # Looked up before spark-submit is killed: what its Python started is then nobody's child.
+        # Looked up before spark-submit is killed: the children of its Python are orphans afterwards.
         family = family_of([psutil.Process(process.pid)]) if process and process.poll() is None else set()
         super().on_kill()
         end_processes(family)
@@ -150,7 +150,7 @@ class SparkStageOperator(SparkSubmitOperator):
 
 
 def conf_of_master(master: str) -> dict[str, str]:
-    """Return the Spark settings for where a job runs: in one process, on this machine, elsewhere."""
+    """Return the Spark settings for the place of a job: in one process, on this machine, elsewhere."""
     if _LOCAL_MASTER.fullmatch(master):
         return {**_LOCAL, **_LOOPBACK}
     return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}
@@ -165,7 +165,7 @@ def job_counts(lines: Iterable[str]) -> dict[str, int]:
 
 
 def failure_reason(stage: str, lines: Iterable[str], otherwise: str) -> str:
-    """Return in one line why a job failed: what it said itself, else its last exception."""
+    """Return in one line why a job failed: its own message, else its last exception."""
     exceptions = []
     for line in reversed(list(lines)):
         if line.startswith(f"{stage}: ") and not line.startswith(f"{stage}: warning: "):

@@ -1,11 +1,11 @@
 """Pass the keys of stores from Airflow connections to a task and its Spark job.
 
-The connection ``starskip_store``, of artefacts and sources, is of the type that Airflow's own AWS provider
-has: login and password are the two keys, the extra holds ``endpoint_url``, ``region_name`` and
-``aws_session_token``. ``starskip_opensearch``, of skipping metadata, has login and password, and ``ca_file``
-in its extra. Airflow masks passwords in logs. Tasks take the keys into their process, which uses the stores
-next (``airflow dags test`` runs them all in one). The API server must never: the keys would stay in it for
-all else that it does.
+The connection ``starskip_store``, of artefacts and sources, has the type of Airflow's own AWS provider: login
+and password are the two keys, the extra holds ``endpoint_url``, ``region_name`` and ``aws_session_token``.
+``starskip_opensearch``, of skipping metadata, has login and password, and ``ca_file`` in its extra. Airflow
+masks passwords in logs. Tasks take the keys into their process, which uses the stores next (``airflow dags
+test`` runs them all in one). The API server must never do so: the keys would stay in it for all its other
+work.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXTRAS = {
 def use_store_connection(environment: MutableMapping[str, str]) -> None:
     """Put the connections' keys into ``environment``; without such a connection nothing happens.
 
-    Raises ConfigError, which quotes nothing of it, for one that is there and cannot be read.
+    Raises ConfigError, which quotes nothing of it, for a connection that cannot be read.
     """
     _use(STORE_CONNECTION, store_environment, _OF_STORE, environment)
     _use(OPENSEARCH_CONNECTION, opensearch_environment, _OF_OPENSEARCH, environment)
@@ -57,7 +57,7 @@ def _use(
 
 
 def store_environment(connection: Any) -> dict[str, str]:
-    """Return the variables that a connection stands for, only those that it gives."""
+    """Return the variables of the fields that a connection has."""
     extra = connection.extra_dejson
     given = {
         "AWS_ACCESS_KEY_ID": connection.login,
@@ -68,8 +68,8 @@ def store_environment(connection: Any) -> dict[str, str]:
 
 
 def opensearch_environment(connection: Any) -> dict[str, str]:
-    """Return the variables that a connection to OpenSearch stands for, only those that it gives."""
-    # The DAG file is parsed without what a task needs.
+    """Return the variables of the fields that a connection to OpenSearch has."""
+    # Parsing the DAG file must not import a task's needs.
     from starskip.storage.opensearch.opensearch_client import CA_FILE, PASSWORD, USER
 
     given = {

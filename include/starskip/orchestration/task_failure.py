@@ -25,7 +25,7 @@ def note_failure(context: Mapping[str, Any], reason: str) -> None:
 
 @contextmanager
 def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
-    """Turn a StarskipError into a failure without a stack of ours; only a TransientError may be retried."""
+    """Turn a StarskipError into a failure without our stack trace; only a TransientError may be retried."""
     try:
         yield
     except StarskipError as error:

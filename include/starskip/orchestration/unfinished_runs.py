@@ -1,6 +1,6 @@
 """Mark runs of ``make night`` that were killed as failed; Airflow would show them as running for ever.
 
-Run as a module it ends them, in the Airflow of its environment.
+Run as a module it marks them, in the Airflow of its environment.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from starskip.orchestration.report_places import DAG_ID
 
 @contextmanager
 def noted_run(home: Path) -> Iterator[bool]:
-    """Note this process in ``home`` while the block runs; yield whether one that was noted was killed.
+    """Note this process in ``home`` while the block runs; yield whether an earlier noted process was killed.
 
-    A note stays where the process is killed. While another run goes on, nothing is said of those that were.
+    If this process is killed, its note stays. While another run is still going on, the result is False.
     """
     notes = home / "nights"
     notes.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def noted_run(home: Path) -> Iterator[bool]:
 
 
 def end_unfinished_runs() -> int:
-    """Let the runs of ``airflow dags test`` that are still called running be failed ones; return how many."""
+    """Mark the runs of ``airflow dags test`` that count as running as failed; return how many there are."""
     # Only in the process that does this: importing Airflow's models takes seconds.
     from airflow.models.dagrun import DagRun
     from airflow.sdk import timezone

@@ -45,9 +45,9 @@ def config_change(
     families: Sequence[Family] = BUILT_IN,
     answers: Sequence[ChosenAnswer] = (),
 ) -> ConfigChange:
-    """Return the edit of the table config; ``configured`` and ``given`` are None where there is none to read.
+    """Return the edit of the table config; ``configured`` and ``given`` are None if there is none to read.
 
-    ``trees``: what the night did about star-trees; those that the config lacks are part of the change.
+    ``trees``: the night's star-trees; trees that the config lacks are part of the change.
     """
     drops = [row for row in rows if row["verdict"] == "drop"]
     in_force = [parse_index(text) for text in properties.get("in_force", ())]
@@ -62,7 +62,7 @@ def config_change(
     for family in families:
         if family.config is None or family.path is None:
             continue
-        # Without a config the indexes that segments were built with are what is known.
+        # Without a config only the indexes of the built segments are known.
         known = configured.get(family.name, ()) if configured is not None else _columns(in_force, family)
         dropped = [row["column"] for row in drops if row["kind"] == family.name]
         added = [row["column"] for row in chosen if row["kind"] == family.name]
@@ -120,7 +120,7 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
 
 
 def column_label(structure: Index) -> str:
-    """Return the column; the kind stands behind it where it is not the usual one."""
+    """Return the column, followed by the kind if it is not the usual one."""
     return (
         structure.column
         if structure.family == BUILT_IN[0].name

@@ -1,4 +1,4 @@
-"""Values of the evidence on the advice: what was chosen and refused, and the change of the table config.
+"""Values of the evidence on the advice: chosen and refused indexes, and the change of the table config.
 
 Kinds, reasons and Pinot's keys are open sets of text, so that they hold indexes of any family as they are.
 """
@@ -35,9 +35,9 @@ class NamedIndex:
 
 @dataclass(frozen=True, slots=True)
 class ReasonedIndex:
-    """A index that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
+    """An index that was refused or should go: ``reason`` is a code, ``detail`` a sentence with figures.
 
-    ``size_bytes``: what it would take or takes, over all segments; null where that is not known.
+    ``size_bytes``: its bytes over all segments; null if not known.
     """
 
     kind: str
@@ -59,7 +59,8 @@ class KeyChange:
 class SortOrder:
     """The saving of another sort order, beside the present indexes and without the chosen ones.
 
-    ``column``: the best one, or None if no order saves enough; ``current``: what its segments are sorted by.
+    ``column``: the best column, or None if no order saves enough; ``current``: the sorted columns of its
+    segments.
     """
 
     column: str | None
@@ -73,8 +74,8 @@ class ConfigChange:
     """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
 
     ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
-    the whole table config as it should be, null where none was given; its secrets are hidden, and
-    ``hidden_keys`` are the paths of these.
+    the whole table config as it should be, null if none was given; its secrets are hidden, and
+    ``hidden_keys`` are their paths.
     """
 
     keys: Mapping[str, KeyChange]
@@ -87,10 +88,10 @@ class ConfigChange:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndex:
-    """A index of the chosen set, in rank order.
+    """An index of the chosen set, in rank order.
 
-    ``individual_saving_ratio``: what it would save alone; ``progressive_saving_ratio``: what it adds to those
-    ranked before it. Both are shares of all entries scanned in filter.
+    ``individual_saving_ratio``: the saving of the index alone; ``progressive_saving_ratio``: its saving
+    beyond the indexes ranked before it. Both are shares of all entries scanned in filter.
     """
 
     kind: str
@@ -130,8 +131,8 @@ class KPoint:
 class KCurve:
     """Saving by number of indexes; ``stop_reason`` is the code of why it stopped at ``chosen_k``.
 
-    ``gap_ratio``: by which share another choice could be better, 0 where the chosen one is proved the best,
-    null where nobody knows.
+    ``gap_ratio``: the share by which another choice could be better, 0 if the chosen one is proved the best,
+    null if unknown.
     """
 
     points: tuple[KPoint, ...]

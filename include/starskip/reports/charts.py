@@ -1,8 +1,8 @@
 """Draw the charts of a report as SVG: saving by K, shapes, pairs of families, latency.
 
-Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart comes in a wide and a narrow form; both
-carry a style sheet that swaps the theme's colours where the reader prefers dark. Colours are Okabe and Ito's,
-which stay apart for colour-blind eyes. Text from outside goes in as data values, never into an expression.
+Drawn by Vega-Lite (vl-convert: no browser, no network). Every chart has a wide and a narrow form; both carry
+a style sheet that swaps the theme's colours if the reader prefers dark. The colours are Okabe and Ito's,
+which colour-blind eyes can distinguish. Text from outside is passed as data values, never in an expression.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _THEME: Spec = {
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart: two SVG texts and the sentence that stands for it where it cannot be seen."""
+    """One chart: two SVG texts and the sentence that replaces it where it cannot be seen."""
 
     wide_svg: str
     narrow_svg: str
@@ -122,7 +122,7 @@ def k_curve_chart(evidence: Evidence) -> Chart | None:
 
 
 def shapes_chart(evidence: Evidence) -> Chart | None:
-    """Return entries scanned now and with the chosen indexes, by shape; None where nothing is scanned."""
+    """Return entries scanned now and with the chosen indexes, by shape; None if nothing is scanned."""
     shapes = [each for each in evidence.shapes.top[:MAX_BARS] if each.entries_scanned_in_filter]
     if not shapes:
         return None
@@ -197,7 +197,7 @@ def _by_shape(
 ) -> Chart:
     """Return two values of each shape, a row a shape; the narrow form has no texts.
 
-    ``marks``: each with what its encoding has beside, or in place of, ``x`` and the labels.
+    ``marks``: each with the encoding that extends or replaces ``x`` and the labels.
     """
 
     def drawn(width: int, label_width: int, characters: int) -> str:

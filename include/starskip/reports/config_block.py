@@ -22,7 +22,7 @@ _LIST = re.compile(rf"\[\n({_TEXT}(?:,\n{_TEXT})*)\n\s*\]")
 def config_block(evidence: Evidence) -> str | None:
     """Return the proposed keys of the table config; None when too long to be shown, never cut.
 
-    The list of star-trees holds those that the table config has: whoever pastes it loses none.
+    The list of star-trees includes the trees of the table config: pasting it loses none.
     """
     own = {STAR_TREES_KEY, *(each.kind for each in evidence.answers)}
     lists = {key: each.proposed for key, each in evidence.change.keys.items() if key not in own}
@@ -40,7 +40,7 @@ def config_block(evidence: Evidence) -> str | None:
 
 
 def whole_config_block(evidence: Evidence) -> str | None:
-    """Return the whole proposed table config; None where none was given or it is too long to be shown."""
+    """Return the whole proposed table config; None if none was given or it is too long to be shown."""
     if evidence.change.config is None:
         return None
     block = _on_one_line(harmless_json(evidence.change.config))

@@ -25,14 +25,14 @@ from starskip.reports.advice_values import (
 from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes
 
 SCHEMA_VERSION = 1
-"""Counts up when a field changes its meaning or goes; an added field with a default is no new version."""
+"""Rises when a field changes its meaning or is removed; an added field with a default changes nothing."""
 
 JsonScalar = str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting that the night ran with; ``unit`` is empty where there is none."""
+    """One setting that the night ran with; ``unit`` is empty if it has none."""
 
     name: str
     value: JsonScalar
@@ -41,11 +41,11 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The night in figures; ``saving_ms`` is null where no latency model was accepted.
+    """The night in figures; ``saving_ms`` is null if no latency model was accepted.
 
-    ``workload``: where the weights come from, the log, or without one "equal_columns" or "given_weights".
-    The saving is a share of all entries scanned in filter, failed and unparsed queries included.
-    ``table_bytes``: all columns and indexes in the table's segments, null where none are known.
+    ``workload``: the source of the weights, the log, or without one "equal_columns" or "given_weights". The
+    saving is a share of all entries scanned in filter, failed and unparsed queries included. ``table_bytes``:
+    all columns and indexes in the table's segments, null if none are known.
     """
 
     queries: int
@@ -62,14 +62,13 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything the report of ``table`` for the night of ``run_date`` says. ``created_at`` is in UTC.
+    """The contents of the report of ``table`` for the night of ``run_date``. ``created_at`` is in UTC.
 
-    ``unit``: what the optimiser maximised. ``nights``: how many nights voted, this one included; the
-    saving is that of the window, older nights counting less. ``show_literals``: the setting
-    that lets literals through. ``star_trees``, ``skipping``: null where the night looked at none;
-    ``sections``: those of users' own families, by family.
-    ``lake_only``: the table has no segments, so that only ``skipping`` tells anything of it. ``answers``:
-    chosen indexes of other families that serve whole queries.
+    ``unit``: the unit that the optimiser maximised. ``nights``: how many nights voted, this one included; the
+    saving is over the whole window, older nights counting less. ``show_literals``: the setting that shows
+    literals. ``star_trees``, ``skipping``: null if the night looked at none; ``sections``: the sections of
+    users' own families, by family. ``lake_only``: the table has no segments, so that only ``skipping`` has
+    facts on it. ``answers``: chosen indexes of other families that serve whole queries.
     """
 
     table: str

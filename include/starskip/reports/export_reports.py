@@ -1,4 +1,4 @@
-"""Published reports as plain files under names that people know: ``<night>/<table>/report.html``."""
+"""Published reports as plain files under plain names: ``<night>/<table>/report.html``."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def export_reports(
     ``access``: their modes, by default as the mask of the process has them.
 
     Returns table to file name to path. Each file is replaced as a whole, so that an open page never shows
-    half of one. Raises SourceError if the night has no reports, StorageError naming a file that cannot be
-    written, or a folder of the store, whose vacuum would take the copies away.
+    half of one. Raises SourceError if the night has no reports. Raises StorageError naming a file that cannot
+    be written, or naming a folder of the store, whose vacuum would remove the copies.
     """
     root = store.storage.root if isinstance(store.storage, LocalStorage) else None
     if root is not None and folder.resolve().is_relative_to(root.resolve()):
@@ -51,7 +51,7 @@ def export_reports(
 
 
 def _folder_names(tables: Collection[str]) -> dict[str, str]:
-    """Return a folder name a table, its own where that is plain and none other equals it but for case."""
+    """Return a folder name for each table: its own if it is plain and unique, ignoring case."""
     folded = [table.casefold() for table in tables]
     return {
         table: table if is_plain_name(table) and folded.count(table.casefold()) == 1 else file_safe(table)
@@ -65,7 +65,8 @@ def _write(path: Path, content: bytes, access: FileAccess | None) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         staged.write_bytes(content)
         if access is not None:
-            # Of the folders those of the table and of the night; the one above them is the reader's own.
+            # Set the modes of the folders of the table and of the night; the folder above is the reader's
+            # own.
             for each in (path.parent.parent, path.parent):
                 each.chmod(access.folder_mode)
             staged.chmod(access.file_mode)

@@ -1,4 +1,4 @@
-"""The sections that families bring to a report: which there are, and their values in the evidence."""
+"""The sections that families add to a report, and their values in the evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starskip.reports.evidence import Evidence
 
 
 def family_sections(evidence: Evidence) -> Iterator[tuple[FamilySection, Any]]:
-    """Yield the sections of the families that are loaded and what the evidence holds of each, if it does."""
+    """Yield the sections of the loaded families with their values, if the evidence holds any."""
     for family, section in _sections(known_families()):
         values = getattr(evidence, section.field) if section.field else evidence.sections.get(family.name)
         if values is not None:
@@ -36,7 +36,7 @@ def collected_sections(source: SectionSource, families: Iterable[Family]) -> dic
 def with_sections(evidence: Evidence, change: Callable[[FamilySection, Any], Any]) -> Evidence:
     """Return the evidence with the values of each section as ``change`` returns them.
 
-    Of a family whose module is not loaded nobody knows what may be shown: its section goes.
+    If the module of a family is not loaded, nobody knows which of its values may be shown: its section goes.
     """
     fields: dict[str, Any] = {}
     own: dict[str, Any] = {}

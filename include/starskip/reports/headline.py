@@ -1,4 +1,4 @@
-"""The headline of a report: what to change and what it brings, or why nothing."""
+"""The headline of a report: what to change and how much it saves, or why nothing changes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _WORKLOADS = {
 
 
 def headline(evidence: Evidence) -> tuple[Piece, ...]:
-    """Return the sentence that a person reads first: what to change and what it brings, or why nothing."""
+    """Return the sentence that a person reads first: the change and its gain, or why there is none."""
     table = Piece(evidence.table, is_name=True)
     if evidence.lake_only:
         return _lake_headline(evidence, table)
-    # What answers whole queries has a sentence of its own.
+    # Answers of whole queries have a sentence of their own.
     add = tuple(each for each in evidence.change.add if _is_of_columns(each.kind))
     drop = evidence.change.drop
     answers, gains = _answers(evidence), _gains(evidence)
@@ -55,7 +55,7 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
 
 
 def beside_indexes(evidence: Evidence) -> str:
-    """Return sentences on what was chosen beside indexes of columns, empty if nothing was."""
+    """Return sentences on choices beside indexes of columns, empty if there are none."""
     answers = "".join(piece.text for piece in _answers(evidence))
     return " ".join(filter(None, (answers, _gains(evidence))))
 
@@ -72,7 +72,7 @@ def _is_of_columns(kind: str) -> bool:
 
 
 def _answers(evidence: Evidence) -> tuple[Piece, ...]:
-    """Return a sentence for what each family adds to the table config that serves whole queries."""
+    """Return a sentence for each family with answers of whole queries to add to the table config."""
     sentences = [section.change(values) for section, values in family_sections(evidence)]
     for each in evidence.answers:
         saves = Piece(f": it saves {share(each.saving_ratio)} of all entries scanned.")
@@ -90,13 +90,13 @@ def _one_after_the_other(sentences: Iterable[Sequence[Piece]]) -> tuple[Piece, .
 
 
 def _gains(evidence: Evidence) -> str:
-    """Return sentences on what was chosen beside the table config, empty where nothing was."""
+    """Return sentences on choices beside the table config, empty if there are none."""
     gains = [section.gain(values) for section, values in family_sections(evidence)]
     return " ".join(" ".join(gain) for gain in gains if gain is not None)
 
 
 def _lake_headline(evidence: Evidence, table: Piece) -> tuple[Piece, ...]:
-    """Return the headline of a table of the lake alone: what each family gains it, or why nothing does."""
+    """Return the headline of a table of the lake alone: the gain of each family, or why there is none."""
     found = [(section, values) for section, values in family_sections(evidence) if section.is_of_lake]
     gains = [section.gain(values) for section, values in found]
     sentences = [(Piece(f"{subject} of "), table, Piece(f" {does}")) for subject, does in filter(None, gains)]

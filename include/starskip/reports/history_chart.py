@@ -19,7 +19,7 @@ _UNITS_A_LABEL = 100
 
 @dataclass(frozen=True, slots=True)
 class HistoryPoint:
-    """One night of a table; without a saving nothing was chosen that night."""
+    """One night of a table; a night without a saving chose nothing."""
 
     run_date: date
     saving_ratio: float | None
@@ -30,7 +30,7 @@ class HistoryPoint:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One night as drawn; ``is_new_set`` where the chosen set is another one than the night before."""
+    """One night as drawn; ``is_new_set`` if the chosen set differs from the night before."""
 
     x: float
     y: float
@@ -64,7 +64,7 @@ class HistoryChart:
 
 
 def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> HistoryChart | None:
-    """Return the chart of at least two nights, of any order; None of fewer."""
+    """Return the chart of at least two nights, in any order; None for fewer."""
     ranked = sorted(points, key=lambda point: point.run_date)
     if len(ranked) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Values of the evidence on the night's log: shapes, the latency model, what could not be read, the gates."""
+"""Values of the evidence on the night's log: shapes, latency model, unreadable records, gates."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAX_REJECTED_EXAMPLES = 20
 
 @dataclass(frozen=True, slots=True)
 class ShapeEvidence:
-    """One shape; ``columns`` are those of the chosen indexes that serve it, ``latency_ms`` its mean.
+    """One shape; ``columns``: of the chosen indexes that serve it; ``latency_ms``: its mean.
 
-    A chosen star-tree that answers it stands there instead, and the saving is that of all entries, those
-    scanned post filter too.
+    If a chosen star-tree answers it, the tree stands there instead, and the saving is a share of all entries,
+    including entries scanned post filter.
 
     ``full_text`` is one query as logged, null unless the settings ask for it.
     """
@@ -36,7 +36,7 @@ class ShapeEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Shapes:
-    """The shapes that scan most, most first, and how many more there are with what they scan together."""
+    """The shapes that scan most, most first, and the number and entries of all others."""
 
     top: tuple[ShapeEvidence, ...]
     other_shapes: int = 0
@@ -49,7 +49,7 @@ class Shapes:
 
 @dataclass(frozen=True, slots=True)
 class LatencyBin:
-    """One pooled bin: minimum latency seen at these counters, and what the model says of it."""
+    """One pooled bin: the minimum latency seen at these counters, and the model's prediction."""
 
     entries_scanned_in_filter: float
     entries_scanned_post_filter: float
@@ -61,7 +61,8 @@ class LatencyBin:
 class Quantile:
     """Entries scanned in filter and latency at one ``probability`` in [0, 1].
 
-    ``maximum_saving_ms``: the time of these entries, which indexes could win at most; null without a model.
+    ``maximum_saving_ms``: the time of these entries, which is the most that indexes could save; null without
+    a model.
     """
 
     probability: float
@@ -74,7 +75,7 @@ class Quantile:
 class LatencyEvidence:
     """The linear fit, or the ``reason`` (a sentence) why it was not ``accepted``.
 
-    ``alpha`` belongs to entries scanned in filter, ``beta`` to those post filter; R2 is centred.
+    ``alpha`` belongs to entries scanned in filter, ``beta`` to entries post filter; R2 is centred.
     """
 
     accepted: bool
@@ -117,9 +118,9 @@ class DamagedSegment:
 class DataQuality:
     """Counts of read and of rejected records; ``other`` and ``rejected`` count records by reason code.
 
-    ``dropped_log_lines``: those that the broker says it did not write. ``sampled_queries`` of the log stand
-    for ``unlogged_queries`` beside themselves. ``unlogged_texts``: what the broker redacted of this table's;
-    ``leaf_queries``: those of it that were leaves of multi-stage queries.
+    ``dropped_log_lines``: lines that the broker says it did not write. ``sampled_queries`` of the log stand
+    for ``unlogged_queries`` beside themselves. ``unlogged_texts``: the texts of this table that the broker
+    redacted; ``leaf_queries``: its queries that were leaves of multi-stage queries.
     """
 
     lines: int

@@ -15,13 +15,13 @@ NO_TEXT_AT_ALL = (
 
 
 def redaction_words(texts: UnloggedTexts) -> tuple[str, ...]:
-    """Return a sentence for each thing that the broker redacted, none where it logged all."""
+    """Return a sentence for each kind of redaction by the broker, none if it logged all."""
     found = []
     if texts.literals_queries:
         found.append(
             _begun(texts.literals_queries, texts.literals_entries_ratio)
-            + f" logged without literals ({SETTING}): what indexes save them rests on cardinalities and on"
-            " literals drawn from the rows by the counters of the log, and intervals are wider for it."
+            + f" logged without literals ({SETTING}): their savings are estimated from cardinalities and from"
+            " literals drawn from the rows to fit the log's counters, so the intervals are wider."
         )
     if texts.is_everything:
         found.append(f"{NO_TEXT_AT_ALL[:1].upper()}{NO_TEXT_AT_ALL[1:]}.")
@@ -34,13 +34,13 @@ def redaction_words(texts: UnloggedTexts) -> tuple[str, ...]:
 
 
 def leaf_words(leaves: int) -> str:
-    """Return how many queries were leaves of multi-stage ones, empty where none was."""
+    """Return how many queries were leaves of multi-stage queries, empty if none was."""
     if not leaves:
         return ""
     what = "was a leaf of a multi-stage query" if leaves == 1 else "were leaves of multi-stage queries"
     return (
-        f"{_queries(leaves)} {what}, whose entries are shared out among the tables that"
-        " they filter by the rows of these."
+        f"{_queries(leaves)} {what}, whose entries are shared out among the tables"
+        " that they filter, in proportion to the tables' rows."
     )
 
 

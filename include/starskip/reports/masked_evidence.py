@@ -11,9 +11,9 @@ from starskip.sql.masking import mask_literals
 
 
 def masked_evidence(evidence: Evidence) -> Evidence:
-    """Return the evidence as it may be shown: texts masked, full texts only where ``show_literals`` is set.
+    """Return the evidence as it may be shown: texts masked, full texts only if ``show_literals`` is set.
 
-    The one door to all renderers: a stage that forgets to mask is made good for here.
+    All renderers go through it, so that it makes up for a stage that forgets to mask.
     """
     shapes = tuple(
         replace(

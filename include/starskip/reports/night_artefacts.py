@@ -11,7 +11,7 @@ from starskip.storage.snapshot import Snapshot
 
 
 def night_snapshot(night: Night, artefact: str) -> Snapshot:
-    """Return the newest version of ``artefact`` of the night; raises SourceError where there is none."""
+    """Return the newest version of ``artefact`` of the night; raises SourceError if there is none."""
     snapshot = night.store.snapshot(artefact, night.date_text)
     if snapshot is None:
         raise SourceError(
@@ -21,7 +21,7 @@ def night_snapshot(night: Night, artefact: str) -> Snapshot:
 
 
 def night_properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:
-    """Return the properties of the table's part of ``artefact``, empty where there is none."""
+    """Return the properties of the table's part of ``artefact``, empty if there is none."""
     snapshot = night.store.snapshot(artefact, night.date_text)
     part = snapshot.parts([table]).get(table) if snapshot else None
     return part.properties if part else {}

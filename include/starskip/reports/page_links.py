@@ -1,7 +1,7 @@
 """Build the links of all report pages, which lie below one root.
 
-A table name is text from a log. A plain one stands in the address as it is; for any other its file-safe form
-does, which holds a hash, so that two names never share an address and none can climb out of its place.
+A table name is text from a log. A plain name stands in the address as it is. For any other name its file-safe
+form does, which holds a hash, so that two names never share an address and no name can leave its place.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PageLinks:
     root: str
 
     def index(self, *, like: str = "", until: str = "") -> str:
-        """Return the list of reports, of tables ``like`` a text, of a night and those before it."""
+        """Return the list of reports, of tables ``like`` a text, of the night ``until`` and earlier ones."""
         return f"{self.root}/{_query(like=like, until=until)}"
 
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
@@ -47,17 +47,17 @@ class PageLinks:
 
 
 def page_name(table: str) -> str:
-    """Return how addresses name a table; another one for any other table."""
+    """Return the name of a table in addresses, different for every table."""
     return table if is_plain_name(table) and not _FILE_SAFE_NAME.fullmatch(table) else file_safe(table)
 
 
 def is_page_name(text: str) -> bool:
-    """Return whether ``page_name`` may have given this text."""
+    """Return whether the text may be a result of ``page_name``."""
     return is_plain_name(text) or _FILE_SAFE_NAME.fullmatch(text) is not None
 
 
 def table_of_page(name: str, tables: Iterable[str]) -> str | None:
-    """Return which of ``tables`` an address names, None if it is none of them."""
+    """Return the table of ``tables`` that an address names, None if it names none."""
     return next((table for table in tables if page_name(table) == name), None)
 
 

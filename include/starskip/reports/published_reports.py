@@ -37,8 +37,8 @@ def published_document(night: Night, table: str, document: str) -> bytes:
 def published_page(night: Night, table: str) -> bytes:
     """Return the report's page as published, for ``render_html.content_security_policy``.
 
-    That of another version of Starskip has another style, which the policy would refuse: it is rendered
-    anew from its evidence.
+    If another version of Starskip wrote it, its style differs, and the policy would refuse it: it is rendered
+    again from its evidence.
     """
     page = published_document(night, table, "report.html")
     if keeps_policy(page):
@@ -60,13 +60,13 @@ def report_parts(night: Night) -> Mapping[str, Part]:
 
 
 def report_file(part: Part | None, document: str) -> DataFile | None:
-    """Return the file of one document, such as ``report.json``; None where the part has none."""
+    """Return the file of one document, such as ``report.json``; None if the part has none."""
     files = part.files if part else ()
     return next((file for file in files if file.file_name == document), None)
 
 
 def report_content(storage: Storage, file: DataFile) -> bytes:
-    """Return what a file of a report holds; raises StorageError where it is gone."""
+    """Return the contents of a report's file; raises StorageError if it is gone."""
     content = storage.read(file.name)
     if content is None:
         raise StorageError(f"{file.name} is gone: run write_report of that night again", location=file.name)

@@ -34,7 +34,7 @@ _BEHIND = (
     "section_data_quality.html.j2",
     "section_settings.html.j2",
 )
-"""Sections in the order of the page; between them stand those of families, in the families' order."""
+"""Sections in the order of the page; the families' sections stand between them, in the families' order."""
 
 _HEAD = re.compile(r'<section id="(?P<anchor>[a-z-]+)">\s*<h2>(?P<title>[A-Za-z ,?-]+)</h2>')
 
@@ -76,7 +76,8 @@ def render_html(evidence: Evidence) -> str:
             for figure in section.figures(values, evidence.lake_only)
         ],
         headline=headline(evidence),
-        # Our own file, and a style element knows no entities: it must stay as it is, to the byte of its hash.
+        # Our own file. A style element knows no entities, so the file must stay as it is, to the byte of its
+        # hash.
         style=Markup(_style()),  # noqa: S704
         content_security_policy=content_security_policy(),
     )
@@ -102,7 +103,7 @@ class _Section:
 def _section(html: str) -> _Section | None:
     """Return a section of its own template, which begins with anchor and title; None if it is empty."""
     found = _HEAD.search(html)
-    # Escaped already where it was rendered.
+    # It was escaped when it was rendered.
     return _Section(found["anchor"], found["title"], Markup(html.strip())) if found else None  # noqa: S704
 
 
@@ -115,7 +116,7 @@ def content_security_policy() -> str:
 
 
 def keeps_policy(page: bytes) -> bool:
-    """Return whether a stored page carries today's policy; one of another version has another style."""
+    """Return whether a stored page carries today's policy; a page of another version has another style."""
     return str(escape(content_security_policy())).encode() in page[:4_000]
 
 

@@ -1,7 +1,7 @@
 """Render the pages around reports: lists, a table's history, the frame of one report, and messages.
 
-Their text is escaped by Jinja as that of the reports is. They hold one script of our own, which has them
-follow Airflow's choice of light or dark, and load nothing but, in the frame of a report, the report itself.
+Jinja escapes their text as in the reports. They hold one script of our own, which follows Airflow's choice of
+light or dark. They load nothing; only the frame of a report loads the report itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def render_index(
     like: str = "",
     until: date | None = None,
 ) -> str:
-    """Return the list of reports by night, newest first; ``choices`` are the nights that one can go to."""
+    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to."""
     older = page.older and links.index(like=like, until=page.older.isoformat())
     behind = [*(night.run_date for night in page.nights[1:]), page.older]
     nights = [
@@ -80,7 +80,7 @@ def render_night(
     has_filter: bool = False,
     notes: tuple[str, ...] = (),
 ) -> str:
-    """Return the reports of one night, with ``notes`` above them and the ways to the nights beside it."""
+    """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
     night = run_date.isoformat()
     return _rendered(
         "page_night.html.j2",
@@ -119,7 +119,7 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
 def render_report_frame(
     links: PageLinks, table: str, run_date: date, older: date | None, newer: date | None
 ) -> str:
-    """Return the page that shows one report in a frame, with the ways to others and to its files."""
+    """Return the page that shows one report in a frame, with links to others and to its files."""
     return _rendered(
         "page_report.html.j2", links=links, table=table, run_date=run_date, older=older, newer=newer
     )
@@ -138,7 +138,8 @@ def _rendered(template: str, **values: Any) -> str:
 def _environment() -> Environment:
     """Return the environment of all pages of this process, which keeps their compiled templates."""
     environment = template_environment(autoescape=True)
-    # Our own files, and neither element knows entities: to the byte of their hashes.
+    # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
+    # hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
     environment.globals |= {**own, "sentence": _sentence}
     return environment

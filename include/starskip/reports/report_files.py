@@ -90,7 +90,7 @@ def code(text: object, limit: int = MAX_NAME) -> str:
 
 
 def prose(text: str, limit: int = 300) -> str:
-    """Return a sentence as it is where it holds plain characters alone, else as a code span."""
+    """Return a sentence as it is if it holds plain characters alone, else as a code span."""
     plain = shown(text, limit).strip()
     return plain if _PROSE.fullmatch(plain) and "www." not in plain.lower() else code(text, limit)
 
@@ -106,7 +106,7 @@ def _words_of(words: Callable[[str], str]) -> Callable[[str], str]:
 
 
 def best_set(smaller: Sequence[str], columns: Sequence[str]) -> str:
-    """Return the columns of a set, by what it adds where it holds all of the ``smaller`` one."""
+    """Return the columns of a set; if it holds all of the ``smaller`` set, only the added columns."""
     added = [each for each in columns if each not in smaller]
     return f"+ {names(added, 6)}" if smaller and added and set(smaller) <= set(columns) else names(columns, 6)
 

@@ -1,7 +1,7 @@
-"""Lists of published reports as people look for them, by night and by table; read, never written.
+"""Lists of published reports by night and by table; read, never written.
 
-Every look at a night is one at its newest manifest, so that it shows one version whole. What is damaged
-stands in the list with its reason, and the rest goes on.
+Each night is read by its newest manifest, so that one version shows completely. A damaged night or report
+stands in the list with its reason, and the others are listed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_NIGHTS_LOOKED_AT = 30
 
 _AT_ONCE = 6
 _MOST_NEIGHBOURS = 40
-"""Nights or reports that are read at the same time, since a store in the network takes its time to answer."""
+"""Nights or reports that are read at the same time, since a store in the network answers slowly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,8 @@ def recent_nights(
 ) -> NightPage:
     """Return nights up to ``until``, until they hold ``rows`` rows or more.
 
-    Of each come the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
-    Raises StorageError where the store cannot be read at all.
+    For each night, only the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
+    Raises StorageError if the store cannot be read at all.
     """
     shown: list[NightRows] = []
     nights = [each for each in report_nights(night) if until is None or each <= until]
@@ -74,7 +74,7 @@ def recent_nights(
 
 
 def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
-    """Return the rows of this one night and its tables, behind the one whose page name is ``after``."""
+    """Return the rows of this one night and its tables, behind the table whose page name is ``after``."""
     rows = [
         each
         for each in _rows_of(night, like, _ended_nights(night))
@@ -141,14 +141,14 @@ def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
 
 
 def _ended_nights(night: Night) -> Collection[str]:
-    """Return the nights of which it is known how a run ended: no other one has to be asked for that."""
+    """Return the nights whose run is known to have ended: no other night has to be asked for that."""
     return frozenset(night.store.storage.folders_in(NIGHT_RUNS))
 
 
 def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
     """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
 
-    Above them stands, without a table, why the night failed, and what of it cannot be read.
+    Above them stands, without a table, why the night failed, and which of its parts cannot be read.
     """
     chain = night.store.chain("reports", night.date_text)
     parts: Mapping[str, Part] = {}
@@ -196,7 +196,7 @@ def _with_summary(found: _Found) -> ReportRow:
         return replace(found.row, problem=str(error))
 
 
-# Files and manifests never change, so that what was read of them once is not asked of the store again.
+# Files and manifests never change, so that they are read from the store only once.
 @lru_cache(maxsize=2048)
 def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
     return report_summary(evidence_from_json(report_content(chain.storage, file), source))

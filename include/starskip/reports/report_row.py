@@ -14,9 +14,9 @@ from starskip.reports.report_summary import ReportSummary
 class ReportRow:
     """One table and night: its report, or why there is none.
 
-    ``stopped``: the checks that failed at the first gate that the table did not pass; a report beside them is
-    that of an earlier run of the same night, unless ``is_reported_still``. ``table`` is empty where a whole
-    night cannot be read, or failed: ``failed`` says why.
+    ``stopped``: the failed checks of the first gate that stopped the table; a report beside them comes from
+    an earlier run of the same night, unless ``is_reported_still``. ``table`` is empty if a whole night cannot
+    be read, or failed: ``failed`` says why.
     """
 
     run_date: date
@@ -39,7 +39,7 @@ def gaps_between(gaps: Sequence[Gap], newer: date, older: date | None) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class RowPage:
-    """Some rows; the list goes on at the night ``older``, None where there is no more.
+    """Some rows; the list goes on at the night ``older``, None if it ends.
 
     It goes on behind the table whose page name is ``older_after``, if that is not empty.
     """
@@ -52,7 +52,7 @@ class RowPage:
 
 @dataclass(frozen=True, slots=True)
 class NightRows:
-    """The first rows of one night; ``more`` is how many there are beside them."""
+    """The first rows of one night; ``more``: the number of other rows."""
 
     run_date: date
     rows: tuple[ReportRow, ...]
@@ -61,7 +61,7 @@ class NightRows:
 
 @dataclass(frozen=True, slots=True)
 class NightPage:
-    """Some nights, newest first; the list goes on at the night ``older``, None where there is no more."""
+    """Some nights, newest first; the list goes on at the night ``older``, None if it ends."""
 
     nights: tuple[NightRows, ...]
     older: date | None = None

@@ -16,10 +16,11 @@ from starskip.reports.headline import beside_indexes, headline
 class ReportSummary:
     """The first look at a report; without a chosen index of the config it has no saving and no interval.
 
-    ``chosen``: everything that was, star-trees with dimensions and pairs, skipping indexes with their kinds.
+    ``chosen``: everything that was chosen, star-trees with dimensions and pairs, skipping indexes with their
+    kinds.
 
-    ``queries`` are Pinot's, and Spark's of a table of the lake alone. ``beside``: what families bring
-    beside indexes of columns, in sentences, empty where there are none or the headline says it.
+    ``queries``: Pinot's, or Spark's if the table lies in the lake alone. ``beside``: sentences on the
+    families' choices beside indexes of columns, empty if there are none or the headline says it.
     """
 
     table: str
@@ -35,7 +36,7 @@ class ReportSummary:
 
 
 def report_summary(evidence: Evidence) -> ReportSummary:
-    """Return the first look at the report that says ``evidence``."""
+    """Return the first look at the report of ``evidence``."""
     has_saving = bool(evidence.chosen)
     return ReportSummary(
         table=evidence.table,

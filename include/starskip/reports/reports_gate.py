@@ -1,4 +1,4 @@
-"""The gate behind write_report: three files that say the same and show nothing that they must not."""
+"""The gate behind write_report: three files with the same contents that show nothing forbidden."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Reader(HTMLParser):
 
 
 _MOST_BYTES = 32 * 1024 * 1024
-"""A report is bounded by its shapes and bins; what is larger is not read."""
+"""A report is bounded by its shapes and bins; a larger file is not read."""
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
@@ -89,7 +89,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "event_handlers": faults.event_handlers,
         "loaded_links": faults.loaded_links,
         **{f"wanted_{name}": value for name, value in wanted.items()},
-        # Of what is no evidence, one check that says so is enough.
+        # If a file is no evidence, one check that says so is enough.
         **wanted,
     }
     if evidence is not None:
@@ -136,7 +136,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "report",
             "columns",
             "wanted_columns",
-            "report.json of {table}: chosen columns, and those advised",
+            "report.json of {table}: chosen columns, and advised columns",
             "equal",
         ),
         *(
@@ -151,7 +151,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
         between("report", "elements", "report.html of {table}: elements", 1),
         none("report", "scripts", "report.html of {table}: scripts"),
         none("report", "event_handlers", "report.html of {table}: handlers of events"),
-        none("report", "loaded_links", "report.html of {table}: what is loaded from elsewhere"),
+        none("report", "loaded_links", "report.html of {table}: links loaded from elsewhere"),
     )
 
 
@@ -159,7 +159,7 @@ REPORTS_GATE = Gate(_views, _expectations)
 
 
 def html_safety_checks(html: str) -> PageFaults:
-    """Return the faults of a page; a link that only a click follows is none."""
+    """Return the faults of a page; a link that loads only after a click is none."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

@@ -46,11 +46,11 @@ def log_words(quality: DataQuality) -> tuple[str, ...]:
 
 
 def unit_words(latency: LatencyEvidence) -> str:
-    """Return what the entries of the report mean for time, which is nothing where no model is trusted."""
+    """Return what the entries of the report mean in time; empty if no model is trusted."""
     if latency.accepted:
         return (
-            "Indexes are chosen by the entries that they save; milliseconds are these entries times what the"
-            " model says of one."
+            "Indexes are chosen by the entries that they save; milliseconds are these entries times the"
+            " model's time for one entry."
         )
     r2 = "not known" if latency.r2_out_of_sample is None else decimal(latency.r2_out_of_sample)
     judged = f"centred R² out of sample is {r2}, at least {decimal(latency.r2_threshold)} is asked for"
@@ -120,18 +120,16 @@ def kind_label(kind: str) -> str:
 
 
 def gap_words(gap_ratio: float | None) -> str:
-    """Return a sentence, after a space, on how good the choice is known to be; empty where it is the best."""
+    """Return a sentence, after a space, on the proved quality of the choice; empty if it is the best."""
     if gap_ratio is None:
-        return " The choice could not be proved: nobody knows how much more another one could save."
+        return " The choice could not be proved: it is unknown how much more another choice could save."
     if gap_ratio <= LEAST_GAP_RATIO:
         return ""
-    return (
-        f" Time ended before the choice was proved: another one could save up to {percent(gap_ratio)} more."
-    )
+    return f" Time ended before the choice was proved: another could save up to {percent(gap_ratio)} more."
 
 
 def known_words(code: str, words: Mapping[str, str]) -> str:
-    """Return the words for a code; of one that has none, such as a user's own kind, the code as words."""
+    """Return the words for a code; for a code without words, such as a user's own kind, the code as words."""
     return words.get(code, code_as_words(code))
 
 
@@ -146,5 +144,5 @@ def filter_text(sql: str) -> str:
 
 
 def code_as_words(code: str) -> str:
-    """Return a code with spaces for underscores, what is no plain code on one short line."""
+    """Return a code with spaces for underscores; a text that is no plain code on one short line."""
     return code.replace("_", " ") if is_plain_code(code) else printable(code, 60)

@@ -1,4 +1,4 @@
-"""The query shapes of a table as evidence of its report, each with what the advice saves it."""
+"""The query shapes of a table as evidence of its report, each with the advice's saving."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from starskip.settings import Settings
 
 
 def table_evidence(night: Night, table: str) -> Evidence:
-    """Return the evidence of ``table``; raises SourceError where the night has no recommendation for it."""
+    """Return the evidence of ``table``; raises SourceError if the night has no recommendation for it."""
     advice = night_snapshot(night, "recommendations").parts([table]).get(table)
     if advice is None:
         raise SourceError(f"no recommendation for table {table} on {night.date_text}", source=table)
@@ -62,7 +62,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         table=table,
         run_date=night.run_date,
         created_at=night.started_at,
-        # The optimiser maximises entries; where the latency model fits they are told in milliseconds too.
+        # The optimiser maximises entries; if the latency model fits, milliseconds are stated too.
         unit="milliseconds" if latency.accepted else "entries",
         strategy=night.settings.scoring.strategy,
         pinot_version=night.settings.scoring.pinot_version,

@@ -52,7 +52,7 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
     environment.globals |= {
         "percent_range": number_text.percent_range,
         "refusals_by_reason": sentences.refusals_by_reason,
-        # Where it is the usual one, the kind of an index goes without saying.
+        # If it is the usual kind of index, the kind is not named.
         "usual_kind": BUILT_IN[0].name,
     }
     return environment
@@ -60,7 +60,7 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
 
 @lru_cache(maxsize=64)
 def compiled(environment: jinja2.Environment, text: str) -> jinja2.Template:
-    """Return the template of a text; those of families are compiled once in a process."""
+    """Return the template of a text; families' templates are compiled once in a process."""
     return environment.from_string(text)
 
 
@@ -70,7 +70,7 @@ def template_text(name: str) -> str:
 
 
 def data_url(svg: str) -> str:
-    """Return a picture as an address that needs nothing loaded."""
+    """Return a picture as an address that loads nothing."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 

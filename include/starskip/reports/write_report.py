@@ -1,4 +1,4 @@
-"""Stage write_report: everything above to ``reports``, one a table and night."""
+"""Stage write_report: all artefacts of the night to ``reports``, one for each table and night."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts, **failed_parts(found.failures)})
     failed = failure_warnings("write_report", found.failures)
-    # The night's last stage also takes away old nights, and what killed or repeated runs have left behind.
+    # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
     try:
         tidied = expire_snapshots(night)
     except StorageError as error:
-        # The night is published: what it has not tidied the next one will.
+        # The night is published; the next night tidies the rest.
         return StageResult({"reports": len(parts)}, (*failed, f"old nights were not tidied: {error}"))
     counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
     vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0

@@ -19,7 +19,7 @@ _MOST_DAYS = 3_650
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSettings(SettingsGroup):
-    """Settings of which queries count, and what they count."""
+    """Settings of which queries count, and how much."""
 
     group = "workload"
     heading = "Which queries count"
@@ -34,7 +34,7 @@ class WorkloadSettings(SettingsGroup):
     )
     num_queries_threshold: int = setting(
         0,
-        "A table with fewer such queries gets no advice that night.",
+        "A table with fewer voting queries gets no advice that night.",
         title="Number of queries, threshold",
         unit="queries a table",
         source=f"{_TUNER}, III.5",
@@ -42,7 +42,7 @@ class WorkloadSettings(SettingsGroup):
     )
     query_weights: str = setting(
         "",
-        'What the entries of a table\'s queries, or of one query, count: {"table": 2, "SELECT …": 10}.',
+        'Weights of queries, by table or query text; others weigh 1: {"table": 2, "SELECT …": 10}.',
         title="Weights of queries",
         source=f"{_TUNER}, II.3 C",
         json_values={"type": "number", "minimum": 0, "maximum": 1e9},
@@ -66,13 +66,13 @@ class WorkloadSettings(SettingsGroup):
     )
     instances_per_shape: int = setting(
         64,
-        "Queries of a shape whose literals are kept; more change no advice on the samples.",
+        "Queries of a shape whose literals are kept; more changed no advice on the samples.",
         unit="queries a shape",
         at_least=1,
     )
     max_shapes_per_table: int = setting(
         2_000,
-        "The busiest shapes of a table that vote; the rest counts in the denominator only.",
+        "Shapes of a table that vote, the busiest first; all others only add to the entries scanned.",
         unit="shapes a table",
         at_least=1,
     )
@@ -80,14 +80,14 @@ class WorkloadSettings(SettingsGroup):
 
 @dataclass(frozen=True, slots=True)
 class AdviceSettings(SettingsGroup):
-    """Settings of what is advised, and when an index is worth it."""
+    """Settings of the advice, and when an index is worth it."""
 
     group = "advice"
     heading = "What is advised"
 
     index_kinds: str = setting(
         ALL,
-        "Kinds of index that are considered.",
+        "Kinds of index to consider.",
         title="Kinds of index",
         is_list=True,
         pattern=r"[a-z]\w*(,[a-z]\w*)*",
@@ -95,7 +95,7 @@ class AdviceSettings(SettingsGroup):
     )
     max_indexes: int = setting(
         8,
-        "K, the most indexes of a table; min_gain_ratio stops earlier.",
+        "K, the largest number of indexes of a table; min_gain_ratio may stop earlier.",
         title="Largest number of indexes (K)",
         unit="indexes a table",
         source=f"{_TUNER}, II.3 C",
@@ -103,7 +103,7 @@ class AdviceSettings(SettingsGroup):
     )
     min_gain_ratio: float = setting(
         0.005,
-        "Share of all entries scanned that one more index must save; 0 uses up K.",
+        "Each further index must save at least this share of all entries scanned; 0 uses up K.",
         title="Least gain of an index (G0)",
         unit="share",
         source=_TUNER,
@@ -112,7 +112,7 @@ class AdviceSettings(SettingsGroup):
     )
     index_budget_bytes: int | None = setting(
         None,
-        "The most that a table's new indexes take together, by their estimated sizes.",
+        "Upper limit on the estimated sizes of a table's new indexes together.",
         title="Storage budget in bytes",
         unit="bytes",
         at_least=1,
@@ -127,7 +127,7 @@ class AdviceSettings(SettingsGroup):
     )
     desirable_query_ratio: float = setting(
         0.9,
-        "Share of the queries that must stay within the desirable entries, where these are given.",
+        "Share of the queries that must scan at most the desirable entries, if these are set.",
         title="Share of queries within the desirable entries",
         unit="share",
         at_least=0,
@@ -135,7 +135,7 @@ class AdviceSettings(SettingsGroup):
     )
     choice_time_s: float = setting(
         20.0,
-        "Seconds after which the best set found so far is taken; the report says how good it is at least.",
+        "After this time the best set found so far is taken; the report says how good it is at least.",
         title="Time for the choice",
         unit="seconds a table",
         at_least=0.1,
@@ -158,7 +158,7 @@ class AdviceSettings(SettingsGroup):
     )
     min_drop_queries: int = setting(
         100,
-        "Queries of all nights that vote, before an index is called unneeded.",
+        "Removals are judged only with at least this many queries, over all nights that vote.",
         unit="queries a table",
         at_least=1,
     )
@@ -220,7 +220,7 @@ class ScoringSettings(SettingsGroup):
     )
     exclusive_vote_ratio: float = setting(
         0.8,
-        "Strategy estimation: columns that save this share of the best one's saving rule each other out.",
+        "Strategy estimation: columns that save this share of the best column's saving are alternatives.",
         title="Share of the best saving that competes (g0)",
         unit="share",
         source=f"{_TUNER}, II.3 B",
@@ -229,7 +229,7 @@ class ScoringSettings(SettingsGroup):
     )
     sufficient_column_scans: float = setting(
         1.0,
-        "Strategy estimation: at this many column scans or fewer, incremental_column_scans limits votes.",
+        "Strategy estimation: at or below this cost, a further index must save incremental_column_scans.",
         title="Scans of a column that are few enough (C0)",
         unit="scans of a column",
         source=f"{_TUNER}, II.3 B",
@@ -237,20 +237,20 @@ class ScoringSettings(SettingsGroup):
     )
     incremental_column_scans: float = setting(
         0.05,
-        "Strategy estimation: a further index for the same query votes if it saves this much.",
+        "Strategy estimation: a further index for the same query gets a vote if it saves this much.",
         title="Scans of a column that a further index must save",
         unit="scans of a column",
         at_least=0,
     )
     window_rows_per_table: int = setting(
-        131_072, "Rows of a table that filters are simulated on.", unit="rows a table", at_least=1
+        131_072, "Rows of a table on which filters are simulated.", unit="rows a table", at_least=1
     )
     max_sampled_segments: int = setting(
-        32, "Segments of a table that these rows are taken from.", unit="segments a table", at_least=1
+        32, "Segments of a table from which these rows are taken.", unit="segments a table", at_least=1
     )
     max_simulations_per_table: int = setting(
         20_000,
-        "Simulations of a table, one for each query and segment; beyond, a query runs on some segments.",
+        "Simulations of a table (queries times segments); beyond, a query is simulated on fewer segments.",
         unit="simulations a table",
         at_least=1,
     )

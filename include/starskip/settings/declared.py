@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SettingFacts:
-    """Facts of a setting beside its name, type and default; ``setting`` says what each is."""
+    """Facts of a setting beside its name, type and default; ``setting`` describes each."""
 
     help: str
     title: str
@@ -44,7 +44,7 @@ class Declared:
 
     @property
     def place(self) -> str:
-        """Name under which files, arguments and reports know it, such as ``advice.max_indexes``."""
+        """Name of the setting in files, arguments and reports, such as ``advice.max_indexes``."""
         return f"{self.group}.{self.name}"
 
 
@@ -67,11 +67,11 @@ def setting(
 ) -> T:
     """Return a field of a group of settings; its type is bool, int, float or str, or one of these or None.
 
-    ``title``: its label in Airflow's trigger form; without one it is the same for every run, and not in the
-    form. ``source``: the paper, by its title, or the benchmark that the default comes from. ``at_least`` and
-    ``at_most`` bound a number. ``choices``: the texts that there are; ``aliases``: other names of these.
-    ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` is one that
-    a whole text matches, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
+    ``title``: its label in Airflow's trigger form; without a title the setting is the same for every run, and
+    not in the form. ``source``: the paper, by its title, or the benchmark that the default comes from.
+    ``at_least`` and ``at_most`` bound a number. ``choices``: the allowed texts; ``aliases``: other names of
+    these. ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` must
+    match a whole text, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
     ``json_values``: for a text that is a JSON object, the JSON schema of its values.
     """
     facts = SettingFacts(

@@ -11,14 +11,13 @@ from starskip.settings.settings import Settings
 
 _PREFIX = "STARSKIP_"
 _SIMILARITY = 0.85
-"""The least by which a name without a group is taken for a misspelt setting."""
+"""The least similarity by which a name without a group is taken for a misspelt setting."""
 
 
 def environment_overrides(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Return what the environment gives of the settings that there are, by ``group.name``.
+    """Return the settings that the environment gives, by ``group.name``.
 
-    Raises ConfigError for a group or a name in it that is not known, and for a name without a group that
-    looks like a setting.
+    Raises ConfigError for an unknown group or name, and for a name without a group that looks like a setting.
     """
     places = {_variable(each.place): each.place for each, _ in settings.items()}
     near_ones = {_PREFIX + each.name.upper(): _variable(each.place) for each, _ in settings.items()}

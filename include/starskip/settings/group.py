@@ -33,7 +33,7 @@ class SettingsGroup:
 def declared_settings(group: type[SettingsGroup]) -> tuple[Declared, ...]:
     """Return the settings of ``group`` in their order.
 
-    Raises TypeError for a field that ``setting`` did not make, or whose type no text can be read as.
+    Raises TypeError for a field that ``setting`` did not make, or whose type cannot be read from text.
     """
     types_of = get_type_hints(group)
     of_class: Any = group  # a dataclass, which its base cannot say

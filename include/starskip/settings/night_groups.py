@@ -14,7 +14,7 @@ _MOST_HOURS = 87_600
 
 
 def is_time_zone(name: str) -> bool:
-    """Return whether ``name`` is one of the IANA's."""
+    """Return whether ``name`` is a time zone of the IANA database."""
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):
@@ -31,17 +31,17 @@ class LogSettings(SettingsGroup):
 
     time_zone: str = setting(
         "UTC",
-        "Time zone whose clock the log shows, and whose day a night is.",
+        "Time zone of the log's timestamps, and of the day of a night.",
         allowed="an IANA time zone such as UTC or Europe/Berlin",
         is_valid=is_time_zone,
     )
     read_neighbouring_days: bool = setting(
         True,
-        "Whether {run_date} in a path of a log stands for the days beside the night too.",
+        "Whether {run_date} in a log's path also stands for the day before and the day after.",
     )
     split_bytes: int = setting(
         32 * 1024 * 1024,
-        "Part of a plain log file that one task reads.",
+        "Bytes of a plain log file that one task reads.",
         unit="bytes",
         at_least=1,
     )
@@ -52,7 +52,7 @@ class LatencySettings(SettingsGroup):
     """Settings of the latency model."""
 
     group = "latency"
-    heading = "When savings are told in time"
+    heading = "When savings are shown as time"
 
     r2_threshold: float = setting(
         0.7,
@@ -67,14 +67,14 @@ class LatencySettings(SettingsGroup):
 
 @dataclass(frozen=True, slots=True)
 class BuildingSettings(SettingsGroup):
-    """Settings of what is built and proved."""
+    """Settings of building and proving indexes."""
 
     group = "building"
     heading = "What is built and checked"
 
     build_indexes: bool = setting(
         True,
-        "Whether what is chosen for tables of the lake is built. A backfill never builds.",
+        "Whether chosen indexes on tables of the lake are built. A backfill never builds.",
         title="Build",
     )
     verified_instances: int = setting(
@@ -96,7 +96,7 @@ class GateSettings(SettingsGroup):
 
     max_rejected_ratio: float = setting(
         0.05,
-        "Share of the log's records that no format explains.",
+        "Largest share of the log's records that no format explains.",
         title="Most rejected log records",
         unit="share",
         at_least=0,
@@ -104,7 +104,7 @@ class GateSettings(SettingsGroup):
     )
     max_unparsed_ratio: float = setting(
         0.5,
-        "Share of a table's queries whose filter is not understood.",
+        "Largest share of a table's queries whose filter is not understood.",
         title="Most unparsed queries",
         unit="share",
         at_least=0,
@@ -112,7 +112,7 @@ class GateSettings(SettingsGroup):
     )
     max_damaged_ratio: float = setting(
         0.2,
-        "Share of a table's segments that cannot be read.",
+        "Largest share of a table's segments that cannot be read.",
         title="Most damaged segments",
         unit="share",
         at_least=0,
@@ -136,20 +136,20 @@ class ReportSettings(SettingsGroup):
 
 @dataclass(frozen=True, slots=True)
 class RetentionSettings(SettingsGroup):
-    """Settings of what is kept of old nights."""
+    """Settings of the retention of old nights."""
 
     group = "retention"
     heading = "What is kept"
 
     nights: int = setting(
         90,
-        "Nights that each table keeps of every artefact; its newest one always stays.",
+        "Nights of every artefact that are kept for each table; its newest night always stays.",
         unit="nights",
         at_least=1,
     )
     vacuum_grace_hours: int = setting(
         24,
-        "How long files that no manifest names are kept, since readers may be slow.",
+        "Time for which files that no manifest names are kept, since readers may be slow.",
         unit="hours",
         at_least=1,
         at_most=_MOST_HOURS,

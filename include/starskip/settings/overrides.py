@@ -1,6 +1,6 @@
-"""Settings laid over others: of a file over the defaults, of the environment over these, of arguments last.
+"""Settings laid over others: a file over the defaults, the environment over the file, arguments last.
 
-The later one wins if it is present: None means "not given", and 0 and false survive.
+The later value wins if it is present: None means "not given", and 0 and false survive.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from starskip.settings.settings import Settings
 def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: str) -> Settings:
     """Return ``settings`` with the given values laid over.
 
-    Names are ``group.name``, or those of groups with a mapping of names inside. ``origin`` says where the
+    Names are ``group.name``, or names of groups with a mapping of names inside. ``origin`` says where the
     values come from. Raises ConfigError for a name or value that is wrong.
     """
     known = {each.place: each for each, _ in settings.items()}
@@ -37,7 +37,7 @@ def with_overrides(settings: Settings, overrides: Mapping[str, Any], *, origin: 
 
 
 def unknown_setting(settings: Settings, name: str) -> ConfigError:
-    """Return the error about a name that no setting has, with the names that are near it."""
+    """Return the error about an unknown setting, with similar names."""
     groups = {group.group: group for group in settings.groups}
     group = groups.get(name.partition(".")[0])
     if group is not None:

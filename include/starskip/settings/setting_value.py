@@ -1,4 +1,4 @@
-"""Values of settings: what files, environments and arguments hold, as a setting's type takes it."""
+"""Convert values of files, environments and arguments to the type of a setting."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOTHING = "none"
 
 
 def setting_value(declared: Declared, raw: Any) -> Any:
-    """Return ``raw`` as a value of the setting; ConfigError names setting, value and what is allowed."""
+    """Return ``raw`` as a value of the setting; ConfigError names setting, value and allowed values."""
     try:
         if declared.kind is str and isinstance(raw, float) and not isinstance(raw, WrittenFloat):
             raise _unquoted(declared, raw)
@@ -28,7 +28,7 @@ def setting_value(declared: Declared, raw: Any) -> Any:
 
 
 def check_value(declared: Declared, value: Any, shown: Any = None) -> None:
-    """Raise ConfigError for a value that the declaration does not allow; ``shown`` is what was written."""
+    """Raise ConfigError for a value that the declaration does not allow; ``shown``: the value as written."""
     if not _is_allowed(declared, value):
         raise _refused(declared, value if shown is None else shown)
 
@@ -41,7 +41,7 @@ def value_text(value: Any) -> str:
 
 
 def allowed_values(declared: Declared) -> str:
-    """Return what the setting takes, in words that follow "use"."""
+    """Return the values that the setting takes, in words that follow "use"."""
     facts = declared.facts
     if declared.kind is bool:
         words = "true or false"
@@ -139,7 +139,7 @@ def _is_within(value: float, least: float | None, most: float | None) -> bool:
 
 
 def _unquoted(declared: Declared, raw: float) -> ConfigError:
-    # 1.10 as a number is 1.1, which is another version; what a file holds keeps its text, see WrittenFloat.
+    # 1.10 as a number is 1.1, which is another version; a file's number keeps its text, see WrittenFloat.
     return ConfigError(
         f"{declared.place}: {raw} is a number, which loses zeros at its end: write it in quotes, "
         f"such as {declared.name}: '1.10'",
@@ -148,7 +148,7 @@ def _unquoted(declared: Declared, raw: float) -> ConfigError:
 
 
 def _refused(declared: Declared, raw: Any) -> ConfigError:
-    # Values of JSON objects may be queries, with what they look for.
+    # Values of JSON objects may be queries, with their literals.
     shown = (
         "its value"
         if declared.facts.json_values

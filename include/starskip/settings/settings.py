@@ -1,4 +1,4 @@
-"""Settings of a night: the groups of the core, and a group for each index family that brings one."""
+"""Settings of a night: the groups of the core, and a group for each index family that has one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ G = TypeVar("G", bound=SettingsGroup)
 class Settings:
     """Settings by group, such as ``settings.advice.max_indexes``.
 
-    ``families`` holds the groups of index families. ``kinds``: the kinds of index that there are; without any
+    ``families`` holds the groups of index families. ``kinds``: the known kinds of index; without any,
     ``advice.index_kinds`` is not judged.
     """
 
@@ -46,7 +46,7 @@ class Settings:
     kinds: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse group names that cannot be distinguished, and a kind of index that there is not."""
+        """Refuse group names that cannot be distinguished, and an unknown kind of index."""
         asked = self.advice.index_kinds
         if self.kinds and not {*asked.split(",")} <= {ALL, *self.kinds}:
             raise ConfigError(
@@ -67,12 +67,12 @@ class Settings:
 
     @property
     def groups(self) -> tuple[SettingsGroup, ...]:
-        """The groups of the core and then those of the families."""
+        """The groups of the core, then the groups of the families."""
         core = (getattr(self, each.name) for each in fields(self) if each.name not in _NO_GROUPS)
         return (*core, *self.families)
 
     def of(self, kind: type[G]) -> G:
-        """Return the group of a family; its defaults where the night has none of it."""
+        """Return the group of a family; its defaults if the night has none of it."""
         for group in self.groups:
             if isinstance(group, kind):
                 return group
@@ -87,7 +87,7 @@ class Settings:
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values at some places, such as ``advice.max_indexes``.
 
-        Raises ConfigError for a place that there is not, and for a value that is not allowed.
+        Raises ConfigError for an unknown place, and for a value that is not allowed.
         """
         for place in values.keys() - {each.place for each, _ in self.items()}:
             raise ConfigError(f"there is no setting {place}", setting=place)

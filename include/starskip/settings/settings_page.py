@@ -9,7 +9,7 @@ from starskip.settings.settings import Settings
 
 _HEAD = """# Settings
 
-Each setting belongs to a group. A later place wins over an earlier one, and what is not given there stays:
+Each setting belongs to a group. A later place overrides an earlier one; settings that it does not give stay:
 
 | place | form |
 |---|---|

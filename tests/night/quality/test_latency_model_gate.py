@@ -65,15 +65,15 @@ CASES = {
         f"{n} of the {MODEL}": partial(spoilt_model, {n: -1.0})
         for n in ("intercept_ms", "alpha_ms", "beta_ms")
     },
-    f"{MODEL}: figures missing of a model that was fitted": partial(spoilt_model, {"alpha_ms": None}),
+    f"{MODEL}: missing figures of a fitted model": partial(spoilt_model, {"alpha_ms": None}),
     f"{MODEL}: R2 out of sample": partial(spoilt_model, {"r2_out_of_sample": 1.5, "no_fit": None}),
-    f"{MODEL}: R2 that it must reach": partial(spoilt_model, {"threshold": 0.6}),
+    f"{MODEL}: R2 threshold": partial(spoilt_model, {"threshold": 0.6}),
     f"{MODEL}: reason for no model": partial(spoilt_model, {"no_fit": "tired", "r2_out_of_sample": 0.9}),
     f"{MODEL}: verdict against its own figures": partial(spoilt_model, {"no_fit": None}),
-    f"{MODEL}: bins, and those published": one_bin_more,
-    f"{MODEL}: queries, and those in its bins": one_query_less,
-    f"{MODEL}: queries, and those of the night": more_queries_than_the_night_has,
-    "quantiles of {table}: that are below a lower one": falling_quantiles,
+    f"{MODEL}: bins, and published bins": one_bin_more,
+    f"{MODEL}: queries, and queries in its bins": one_query_less,
+    f"{MODEL}: queries, and queries of the night": more_queries_than_the_night_has,
+    "quantiles of {table}: below a lower quantile": falling_quantiles,
     "latency bins of {table}: pooled twice": bin_twice,
     "queries of latency bins of {table}: minimum": bin_without_queries,
     "latency bins of {table}: fields with missing values": bin_without_latency,
@@ -105,4 +105,4 @@ def test_an_honest_refusal_without_figures(lab):
 
 def test_no_model_at_all(lab):
     lab.publish("latency_model", properties={})
-    assert f"{MODEL}: bins, and those published" in lab.failed(STAGE)
+    assert f"{MODEL}: bins, and published bins" in lab.failed(STAGE)

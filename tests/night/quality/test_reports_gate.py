@@ -41,16 +41,14 @@ CASES = {
     ),
     f"{JSON}: its table": partial(evidence_says, lambda _: {"table": "orders"}),
     f"{JSON}: its date": partial(evidence_says, lambda _: {"run_date": date(2026, 11, 18)}),
-    f"{JSON}: chosen columns, and those advised": partial(
+    f"{JSON}: chosen columns, and advised columns": partial(
         evidence_says, lambda evidence: {"chosen": evidence.chosen[1:]}
     ),
     f"{JSON}: whether it shows literals": partial(evidence_says, lambda _: {"show_literals": True}),
     f"{HTML}: elements": partial(files_say, {"report.html": b"empty"}),
     f"{HTML}: scripts": partial(page_ends_with, b"<script>1</script>"),
     f"{HTML}: handlers of events": partial(page_ends_with, b"<p onclick='go()'>go</p>"),
-    f"{HTML}: what is loaded from elsewhere": partial(
-        page_ends_with, b"<img src='https://example.org/a.png'>"
-    ),
+    f"{HTML}: links loaded from elsewhere": partial(page_ends_with, b"<img src='https://example.org/a.png'>"),
 }
 
 

@@ -106,9 +106,9 @@ def test_a_night_without_star_trees_passes(
 
 BUILDS = {
     f"{TREES}: rows of this table": {"table": "other"},
-    f"{TREES}: told twice": {"tree": 2},
+    f"{TREES}: listed twice": {"tree": 2},
     f"{TREES}: missing outcome": {"outcome": None},
-    f"{TREES}: documents, and those told": {"documents": 1},
+    f"{TREES}: documents, and documents recorded": {"documents": 1},
 }
 
 
@@ -130,14 +130,14 @@ def test_a_tree_without_an_outcome(spoiler: Spoiler) -> None:
     # It counts as none of the built ones either.
     assert spoiler.failed("build_star_trees") == [
         f"{TREES}: missing outcome",
-        f"{TREES}: published, and told",
+        f"{TREES}: published, and recorded",
     ]
 
 
 def test_a_tree_that_could_not_be_built(spoiler: Spoiler, star_tree_config: Any) -> None:
     spoiler.house.choose(star_tree_config("country", "browser"), star_tree_config("nation"))
     build_star_trees(LocalEngine(), spoiler.house.night)
-    spoiler.assert_stopped("build_star_trees", f"{TREES}: what became of them")
+    spoiler.assert_stopped("build_star_trees", f"{TREES}: outcomes")
 
 
 def test_a_tree_that_is_told_and_not_published(spoiler: Spoiler) -> None:
@@ -150,14 +150,14 @@ def test_a_tree_that_is_told_and_not_published(spoiler: Spoiler) -> None:
 
 def test_a_published_tree_that_nobody_tells_of(spoiler: Spoiler) -> None:
     spoiler.publish("star_tree_builds", spoiler.house.rows("star_tree_builds")[:1])
-    spoiler.assert_stopped("build_star_trees", f"{TREES}: published, and told")
+    spoiler.assert_stopped("build_star_trees", f"{TREES}: published, and recorded")
 
 
 def test_a_tree_of_fewer_rows_than_the_table_has(spoiler: Spoiler) -> None:
     """A file came after the build: the tree is of former rows, and of former files."""
     spoiler.house.add_file("c.parquet", rows=5)
     assert spoiler.failed("build_star_trees") == [
-        f"{TREES}: rows, and those of the lake table",
+        f"{TREES}: rows, and rows of the lake table",
         f"{TREES}: of files that have changed since",
     ]
 
@@ -231,7 +231,7 @@ def test_a_verdict_that_is_missing(spoiler: Spoiler) -> None:
 
 def test_a_query_that_is_told_twice(spoiler: Spoiler) -> None:
     spoiler.publish("verdicts", spoiler.house.rows("verdicts") * 2)
-    spoiler.assert_stopped("verify_indexes", f"{QUERIES}: told twice")
+    spoiler.assert_stopped("verify_indexes", f"{QUERIES}: listed twice")
 
 
 def test_a_tree_that_reads_more_than_a_scan_is_told_and_stops_nothing(spoiler: Spoiler) -> None:

@@ -153,7 +153,7 @@ def saves_more_than_is_scanned(lab):
 CASES = {
     "queries of {table}: in shapes, and in the log": one_query_more,
     f"{ENTRIES} of {{table}}: in shapes, and in the log": one_entry_more,
-    "queries of {table}: share that no shape was found for": nothing_understood,
+    "queries of {table}: share without a shape": nothing_understood,
     "shapes of {table}: number": too_many_shapes,
     "shapes of {table}: rows of this table": shape_of_another_table,
     "shapes of {table}: missing shape_id": shape_without_id,
@@ -174,7 +174,7 @@ CASES = {
     "saving_entries_squared of {table}: minimum": negative_square,
     "saving_entries_cross of {table}: a number": infinite_cross,
     "votes of {table}: sets of disjuncts that say they have all": set_missing,
-    "saving_entries of {table}: all disjuncts of a shape, and what it scans": saves_more_than_is_scanned,
+    "saving_entries of {table}: all disjuncts of a shape, and its entries": saves_more_than_is_scanned,
 }
 
 
@@ -216,6 +216,6 @@ def test_a_weighted_query_saves_no_more_than_its_weighted_entries(lab):
             row.update(saving_entries=10 * row["saving_entries"])
 
     lab.spoil("votes", votes_in_proportion)
-    assert lab.failed(STAGE) == ["saving_entries of {table}: all disjuncts of a shape, and what it scans"]
+    assert lab.failed(STAGE) == ["saving_entries of {table}: all disjuncts of a shape, and its entries"]
     lab.spoil("workload", lambda rows: [row.update(weight=10.0) for row in rows])
     assert lab.failed(STAGE) == []

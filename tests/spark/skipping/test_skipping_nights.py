@@ -381,7 +381,7 @@ def test_the_gate_finds_metadata_that_is_not_of_the_files(
         path = nights.lake / "part-003.parquet"
         pq.write_table(pq.read_table(path).slice(0, 10), path)
         aged(nights.lake)
-        expected = "rows told, and in the files"
+        expected = "rows by metadata, and by files"
     else:
         swapped = {"min": "max", "max": "min"}
         column_of = skipping_gate.TableMetadata.column

@@ -1,1 +1,1 @@
-"""Shapes and candidates to votes, by strategy or as a guess without a log; sizes of the indexes."""
+"""Votes for indexes from shapes and candidates, by strategy or from cardinalities alone; sizes of indexes."""

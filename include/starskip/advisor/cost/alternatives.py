@@ -13,19 +13,19 @@ from starskip.sql.predicate import Leaf, Operator, Or, Predicate, leaves
 from starskip.sql.query_shape import QueryShape
 
 MAX_JOINT_INDEXES = 5
-"""Up to here every subset of a disjunct's indexes is estimated: 32 of them."""
+"""Up to this number of indexes in a disjunct every subset is estimated: 32 subsets."""
 MAX_PAIRED_INDEXES = 12
-"""Up to here every pair is: 66 of them; beyond, each index by itself, chains, and all together."""
+"""Up to this number every pair is estimated: 66 pairs; beyond, single indexes, chains, and all together."""
 MAX_CHAINED_INDEXES = 8
-"""A chain goes on up to here; no more indexes are recommended by default (settings, max_indexes)."""
+"""Length of the longest chain; by default no more indexes are recommended (settings, max_indexes)."""
 
 SORTED_BY_ANOTHER = Index(SORTED_NAME, "")
-"""The table sorted by a column that the disjunct does not ask: all it does is end the present order."""
+"""The table sorted by a column that the disjunct does not filter by: this only ends the present order."""
 
 Candidates = Mapping[str, Sequence[Index]]
-"""By column, the indexes that could be built on it, and the droppings of those that are there.
+"""By column, the indexes that could be built on it, and the drops of its present indexes.
 
-Chains take the columns in this order, so the most selective ones belong first.
+Chains take the columns in this order, so the most selective columns belong first.
 """
 
 _KEEPS_FEW = {Operator.EQUAL: 0, Operator.IN: 0, Operator.RANGE: 1}
@@ -36,8 +36,8 @@ _KEEPS_FEW = {Operator.EQUAL: 0, Operator.IN: 0, Operator.RANGE: 1}
 class DisjunctAlternatives:
     """An independent part of a filter, and the sets of indexes that change what it scans.
 
-    ``alternatives[0]`` is always the empty set. ``is_complete``: all subsets are there. ``reorders``: the
-    alternatives are sort orders, of which a table has one; else indexes and the dropping of indexes.
+    ``alternatives[0]`` is always the empty set. ``is_complete``: all subsets are listed. ``reorders``: the
+    alternatives are sort orders, of which a table has one; else they are indexes to build or to drop.
     """
 
     disjunct: Predicate
@@ -51,9 +51,9 @@ def disjunct_alternatives(
 ) -> tuple[DisjunctAlternatives, ...]:
     """Return one item for each disjunct of a top-level OR, or one for the whole filter.
 
-    Legs of a top-level OR scan independently (measured: an OR is the sum of its parts), so each
-    votes for itself; where a LIMIT ends the query early they do not, and stay together. Where sort
-    orders are among the candidates, the disjuncts come again with these.
+    The disjuncts of a top-level OR scan independently (measured: an OR is the sum of its parts), so each
+    votes by itself. A LIMIT that ends the query early makes them dependent, and they stay together. If sort
+    orders are among the candidates, each disjunct is listed once more, with the sort orders.
     """
     whole = shape.filter
     disjuncts = whole.children if isinstance(whole, Or) and not shape.stops_early else (whole,)
@@ -71,10 +71,10 @@ def disjunct_alternatives(
 def without_idle_paths(
     asked: Iterable[Leaf], candidates: Candidates, rules: AccessRules
 ) -> dict[str, tuple[Index, ...]]:
-    """Return the candidates without those that would answer only what another one of their column answers.
+    """Return the candidates without each index that is idle beside other indexes of its column.
 
-    An index is left out beside those of the families that it yields to where these answer all that it would.
-    ``asked``: the predicates of all queries of the table.
+    An index is idle if families that it yields to answer every predicate that it would answer. ``asked``: the
+    predicates of all queries of the table.
     """
     by_column: dict[str, set[Leaf]] = {}
     for leaf in asked:
@@ -109,10 +109,11 @@ def _indexes(disjunct: Predicate, candidates: Candidates, rules: AccessRules) ->
 def _chains(
     disjunct: Predicate, indexes: Sequence[Index], candidates: Candidates, rules: AccessRules
 ) -> list[frozenset[Index]]:
-    """Return ever larger sets of indexes to build, predicate by predicate, those that keep few rows first.
+    """Return growing sets of indexes to build: predicate by predicate, the most selective first.
 
-    Which further index saves most is not known before the estimate; in an AND it is the most selective
-    one. For each kind there is a chain that prefers it, and the set of all indexes to build.
+    Before the estimate it is not known which further index saves most; in an AND it is the index on the most
+    selective predicate. There is a chain for each family, which prefers that family, and the set of all
+    indexes to build.
     """
     buildable = [index for index in indexes if index.dropped is None]
     order = {column: position for position, column in enumerate(candidates)}
@@ -132,14 +133,14 @@ def _chains(
 
 
 def _orders(disjunct: Predicate, indexes: Sequence[Index]) -> DisjunctAlternatives:
-    """A table has one order: sorting by a column excludes all others, and ends the order there is."""
+    """Return the sort orders as alternatives: a table has one order, so each excludes the others."""
     single = tuple(frozenset({index}) for index in indexes)
     alternatives = (frozenset[Index](), frozenset({SORTED_BY_ANOTHER}), *single)
     return DisjunctAlternatives(disjunct, alternatives, is_complete=False, reorders=True)
 
 
 def _asked(disjunct: Predicate, candidates: Candidates, rules: AccessRules, *, reorders: bool) -> list[Index]:
-    """Return the candidates that answer some predicate of ``disjunct``, in text order."""
+    """Return the candidates that answer a predicate of ``disjunct``, in text order."""
     found: dict[Index, None] = {}
     for leaf in leaves(disjunct):
         for index in candidates.get(leaf.column, ()):

@@ -1,7 +1,7 @@
 """Indexes of one family in the order of a baseline strategy, frequency or parser.
 
-Automated inverted index recommendation, II.2, and ``-strategy freq`` of its tool. Ranks only, without joint
-choice.
+Automated inverted index recommendation, II.2, and ``-strategy freq`` of its tool. A baseline ranks indexes
+and makes no joint choice.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def frequency_scores(
 ) -> dict[str, float]:
     """Return the number of queries that filter by =, <>, IN or NOT IN, for each column worth an index.
 
-    A column is worth one where its selectivity 1/s passes the threshold, which counts as 1 at least.
+    A column is worth an index if its selectivity 1/s passes the threshold, which is at least 1.
     """
     most = 1.0 / max(selectivity_threshold, 1.0)
     scores: dict[str, float] = {}
@@ -87,11 +87,11 @@ def parser_scores(
 ) -> dict[str, float]:
     """Return ``(entries - own) * (1 - 1/S) + own`` summed over queries, for each column of their keys.
 
-    ``own``: the part of the entries that is read of the key's multi-value columns, which an index saves
-    whole (III.2 there). Entries of single-value columns are none's own: without one scan the next one
-    reads as much in its place (measured; counting them predicts savings worse). Keys whose S does not
-    pass the threshold have no vote. Where a shape's literals are a sample, the sample's score is scaled
-    to all its entries.
+    ``own``: the entries that are read of the key's multi-value columns; an index saves all of them (III.2
+    there). Entries of single-value columns never count as own: without one scan the next scan reads as much
+    in its place (measured; counting them predicts savings worse). A key has no vote unless its S passes the
+    threshold. Where a shape's literals are a sample, the sample's score is scaled to all entries of the
+    shape.
     """
     most = 1.0 / max(selectivity_threshold, 1.0)
     scores: dict[str, float] = {}
@@ -113,7 +113,7 @@ def parser_scores(
 
 
 def _own_ratios(workload: ShapeWorkload, table: TableOverview) -> dict[str, Ratios]:
-    """Return the share of the entries of a query that is read of each multi-value column, [instances]."""
+    """Return the share of a query's entries that is read of each multi-value column, [instances]."""
     shape = parsed_shape(workload.skeleton)
     if all(column.is_single_value for column in map(table.columns.get, shape.filter_columns) if column):
         return {}

@@ -1,8 +1,8 @@
-"""A filter bound to the rows of one window: which rows match, what a scan of them reads.
+"""A filter bound to the rows of one window: which rows match, and what a scan of them reads.
 
-Mirrors how Pinot 0.11 plans a filter on a segment (FilterPlanNode, FilterOperatorUtils): a literal
-that the dictionary lacks makes an empty filter, one that matches every value drops out, a sorted
-column or an existing index answers without a scan.
+Mirrors how Pinot 0.11 plans a filter on a segment (FilterPlanNode, FilterOperatorUtils): a literal that the
+dictionary lacks makes an empty filter, a predicate that matches every value drops out, and a sorted column or
+an existing index answers without a scan.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ _MAX_KEPT_MASK_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundLeaf:
-    """``mask``: rows that match. ``value_counts``: values that a scan reads a row, None for one each.
+    """A predicate bound to a window.
 
-    ``is_free``: answered by a sorted column, or by the index that its function cannot do without.
-    ``leaf``: what it asks. ``rescanned``: rows that a range index on it reads all the same, None for none.
+    ``mask``: rows that match. ``value_counts``: values that a scan reads in each row, None for one value
+    each. ``is_free``: a sorted column answers it, or the index that its function requires. ``leaf``: the
+    predicate. ``rescanned``: rows that are read although a range index answers it, None for none.
     """
 
     leaf: Leaf
@@ -60,7 +61,7 @@ class BoundLeaf:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundAnd:
-    """Conjunction in text order; ``keeps_order``: the children are evaluated in that order too."""
+    """A conjunction in text order; ``keeps_order``: the children are evaluated in that order."""
 
     children: tuple[BoundFilter, ...]
     mask: Mask
@@ -69,7 +70,7 @@ class BoundAnd:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundOr:
-    """One of the children holds."""
+    """A disjunction."""
 
     children: tuple[BoundFilter, ...]
     mask: Mask
@@ -77,7 +78,7 @@ class BoundOr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundNot:
-    """The child does not hold."""
+    """A negation."""
 
     child: BoundFilter
     mask: Mask
@@ -90,7 +91,7 @@ BoundFilter = BoundLeaf | BoundAnd | BoundOr | BoundNot | ConstantFilter
 class FilterBinder:
     """Binds filters to one window; ``is_free(leaf)``: whether the order of the rows answers it.
 
-    Masks of leaves are kept by literal, since hot literals return in many queries. ``positions_of``: looks
+    Masks of leaves are kept by literal, since hot literals return in many queries. ``positions_of`` looks
     literals up in the segment's values.
     """
 
@@ -111,8 +112,8 @@ class FilterBinder:
     ) -> BoundFilter:
         """Return ``predicate`` with ``literals`` in its slots, as this window's segment runs it.
 
-        ``unknown_ratio``: share of rows that expressions keep, where the log tells it. ``is_optimized``:
-        whether the broker's optimizers saw it: a FILTER's ranges of one column stay two.
+        ``unknown_ratio``: share of rows that expressions keep, where the log shows it. ``is_optimized``: the
+        broker's optimizers saw the filter; the ranges of one column in a FILTER stay two.
         """
         bind = partial(self.bind, literals=literals, unknown_ratio=unknown_ratio)
         match predicate:
@@ -125,7 +126,7 @@ class FilterBinder:
             case Or(children):
                 disjuncts = [bind(child, is_optimized=is_optimized) for child in children]
                 if any(isinstance(child, Filtered) for child in children):
-                    # A WHERE that all rows pass reads nothing itself; FILTERs beside it still do.
+                    # If all rows pass the WHERE, it reads nothing itself; FILTERs beside it still do.
                     disjuncts = [
                         disjunct for disjunct in disjuncts if disjunct is not ConstantFilter.EVERYTHING
                     ] or [ConstantFilter.EVERYTHING]
@@ -137,13 +138,13 @@ class FilterBinder:
         return self._bind_range(predicate, literals, unknown_ratio)
 
     def in_order_of(self, window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
-        """Return a binder for the same rows in the order of ``window``; it shares what is the same there."""
+        """Return a binder for the same rows in the order of ``window``; it shares all else."""
         if window is self.window:
             return replace(self, is_free=is_free)
         return FilterBinder(window, is_free, self.positions_of, {}, {}, {})
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
-        """Return whether the rows that match ``leaf`` can be read off the window."""
+        """Return whether the rows that match ``leaf`` can be computed from the window."""
         if any(is_redacted(literals[slot.position]) for slot in slots_of(leaf)):
             return False
         return bool(leaf.column) and (leaf.column in self.window.columns or leaf.operator in NULL_TESTS)
@@ -187,7 +188,7 @@ class FilterBinder:
     def _bind_leaves(
         self, leaves: tuple[Leaf, ...], literals: Literals, unknown_ratio: float | None
     ) -> BoundFilter:
-        """Bind predicates of one column that hold together; there are several of ranges alone."""
+        """Bind predicates of one column that hold together; only ranges come in several."""
         leaf = leaves[0]
         # Null tests read the null value vector, a bitmap.
         is_free = leaf.operator in (Operator.OWN_INDEX, *NULL_TESTS) or self.is_free(leaf)
@@ -210,7 +211,7 @@ class FilterBinder:
         )
 
     def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:
-        """Return a computed predicate; one of a column by itself may hold for all of the segment, or none."""
+        """Bind a computed predicate; if it asks one column alone, all rows or none may match."""
         is_whole = self.window.rows == self.window.segment_rows
         if leaf.operator is not Operator.EXPRESSION and is_whole and leaf.column in self.window.columns:
             if not mask.any():
@@ -245,7 +246,7 @@ class FilterBinder:
 
 
 def filter_binder(window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
-    """Return a binder for ``window`` with nothing kept yet."""
+    """Return a new binder for ``window``."""
     return FilterBinder(window, is_free, LeafPositions(), {}, {}, {})
 
 
@@ -270,10 +271,11 @@ def _bound_and(children: list[BoundFilter]) -> BoundFilter:
 
 
 def _bound_within(rows: BoundFilter, asked: BoundFilter) -> BoundFilter:
-    """Return an AND of ``asked`` with rows that are known by then (CombinedFilterOperator).
+    """Return an AND of ``asked`` with rows that are known before it is evaluated (CombinedFilterOperator).
 
-    ``toNonScanDocIdSet`` gathers the rows of a scan, an AND or an OR beforehand; those of a NOT are scanned
-    anew. No rows are rows, too: a NOT of ``asked`` looks for its first row before it is asked for one.
+    ``toNonScanDocIdSet`` gathers the rows of a scan, an AND or an OR beforehand; the rows of a NOT are
+    scanned again. No rows count as known rows, too: a NOT of ``asked`` looks for its first row before it is
+    asked for one.
     """
     if isinstance(asked, ConstantFilter):
         return ConstantFilter.EMPTY

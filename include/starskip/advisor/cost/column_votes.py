@@ -1,10 +1,9 @@
 """Votes without a log: from cardinalities alone, each column queried as often as its weight says.
 
-The comments of Automated Inverted Index Recommendation ask for it ("suggest inverted indices purely
-based on the cardinality of each column"). A query of
-column c is taken to ask ``c = v AND`` one more scan of a row each, so that selectivity counts: it reads
-``L + 1`` entries a row, and an index on c saves what III.2 gives, ``(1 - 1/S) + L``, but for the share of
-the rows where an index or the sort order answers c already.
+The comments of Automated Inverted Index Recommendation ask for it ("suggest inverted indices purely based on
+the cardinality of each column"). A query of column c is assumed to ask ``c = v AND`` one more scan of an
+entry a row, so that selectivity counts. It reads ``L + 1`` entries a row, and an index on c saves ``(1 - 1/S)
++ L`` (III.2), except for the share of the rows where an index or the sort order answers c already.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from starskip.sql.predicate import Leaf, Operator
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 _UNITS = 1_000_000
-"""Entries of all queries together: shares matter alone, and whole numbers must not round them away."""
+"""Entries of all queries together: only shares matter, and rounding to whole numbers must not lose them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +36,11 @@ class ColumnVotes:
 def column_votes(
     table: TableOverview, candidates: Candidates, rules: AccessRules, weights: Mapping[str, float]
 ) -> ColumnVotes:
-    """Return the votes of one query a column; ``weights``: how often each is asked, by column.
+    """Return the votes of one query for each column; ``weights``: how often each column is queried.
 
-    Columns without a weight are not asked. The shape of a column's query is called ``column:`` and its name;
-    indexes vote on its disjunct 0, sort orders on disjunct 1. No vote is more than the entries of its column.
+    Columns without a weight are not queried. The shape of a column's query is called ``column:`` and its
+    name. Indexes vote on its disjunct 0, sort orders on disjunct 1. No vote is more than the entries of its
+    column.
     """
     asked = [table.columns[name] for name in sorted(weights) if name in table.columns and weights[name] > 0]
     queries = {column.name: _entries_of_query(column, table, rules) for column in asked}
@@ -86,7 +86,7 @@ def _votes(
     leaf = Leaf(Operator.EQUAL, column.name)
     built = sorted(item for item in candidates.get(column.name, ()) if item.dropped is None)
     serving = [item for item in built if rules.serves(item.family, leaf)] if entries.saved > 0 else []
-    # Where a range index answers = as well, an inverted one reads no more: the first is enough.
+    # Where a range index answers = as well, an inverted index reads no less: the first is enough.
     yield from ((0, item, entries.saved) for item in [s for s in serving if not rules.reorders(s.family)][:1])
     yield from ((1, item, entries.saved) for item in serving if rules.reorders(item.family))
     if entries.lost > 0:

@@ -1,11 +1,11 @@
 """Entries that Pinot's iterators over matching documents read, counted row by row.
 
 Restates ``AndDocIdIterator``, ``OrDocIdIterator``, ``NotDocIdIterator``, ``SVScanDocIdIterator``,
-``MVScanDocIdIterator`` and ``ExpressionScanDocIdIterator`` of Pinot 0.11. What they read depends on one
-another, row by row: a scan that is asked for the *next* match reads 256 rows at once, one that is
+``MVScanDocIdIterator`` and ``ExpressionScanDocIdIterator`` of Pinot 0.11. The iterators' reads depend on one
+another, row by row: a scan that is asked for the *next* match reads 256 rows at once; a scan that is
 *advanced* to a row reads from there to its next match and forgets the rows that it had read before. An
-expectation over independent predicates misses that by several times the rows, so that the walk itself is
-repeated, compiled by Numba.
+expectation over independent predicates is wrong by several times the rows. So the walk itself is repeated,
+compiled by Numba.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Bitmap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """A scan of one column or expression; ``value_counts``: values a row, None where each row has one."""
+    """A scan of one column or expression; ``value_counts``: values of each row, None if each has one."""
 
     mask: Mask
     value_counts: Counts | None = None
@@ -47,14 +47,14 @@ class Scan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AndIterator:
-    """Rows that all children match, asked in order."""
+    """Rows that all children match; the children are asked in order."""
 
     children: tuple[DocIdIterator, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OrIterator:
-    """Rows that some child matches."""
+    """Rows that a child matches."""
 
     children: tuple[DocIdIterator, ...]
 
@@ -100,7 +100,7 @@ def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> 
 
 
 class _Flattened:
-    """A tree of iterators as arrays: a row a node, children before their parents and side by side."""
+    """A tree of iterators as arrays: one row for each node, children side by side before their parents."""
 
     def __init__(self) -> None:
         self._nodes: list[tuple[int, int, int]] = []
@@ -154,9 +154,9 @@ class _Flattened:
 @njit(cache=True)
 def _walk(root, nodes, children, masks, counts, max_matches):  # type: ignore[no-untyped-def]
     rows = masks.shape[1]
-    # Of each node: row to go on from; row until which a batch was read; match that a NOT or OR stands on.
+    # For each node: the row to go on from; the row until which a batch was read; the match of a NOT or OR.
     state = np.zeros((len(nodes), 3), np.int64)
-    # Of each child of an OR the match that it stands on.
+    # For each child of an OR, its current match.
     known = np.full(len(children), -1, np.int64)
     frames = np.zeros((len(nodes) + 1, 5), np.int64)
     read = np.zeros(1, np.int64)
@@ -232,8 +232,8 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
 def _move(root, nodes, children, masks, counts, state, known, frames, read):  # type: ignore[no-untyped-def]
     """Return the next match of node ``root``, or the number of rows.
 
-    Calls are frames of an array, since Numba cannot keep compiled functions that call themselves. Of each:
-    node, target, place among the children, leading place, row.
+    Calls are frames of an array, since Numba cannot keep compiled functions that call themselves. A frame
+    holds node, target, place among the children, leading place, row.
     """
     rows = masks.shape[1]
     depth = 0

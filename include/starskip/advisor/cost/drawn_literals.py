@@ -1,10 +1,9 @@
-"""Literals for queries whose own were not logged, drawn from the rows of a segment.
+"""Literals for queries whose own literals were not logged, drawn from the rows of a segment.
 
-A literal that many rows hold is drawn as often as it lies in the rows, and those of one AND from one row, so
-that they occur together. How many values a list has and how wide a range is is chosen so that as many rows
-pass the filter as the log says; of several draws the one is taken that comes nearest to that and to the
-entries that the log observed. Patterns are not drawn: what they let through is what the log leaves over
-(segment_estimates).
+A literal is drawn as often as rows hold it, and all literals of one AND are drawn from one row, so that they
+occur together. The length of a list and the width of a range are chosen so that as many rows pass the filter
+as the log says. The draw is taken that comes nearest to this number of rows and to the entries that the log
+observed. Patterns are not drawn: the rows that they keep are estimated from the log (segment_estimates).
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from starskip.tables.value_order import ValueOrder, distinct_values, value_order
 
 _DRAWS = 8
 _NEAR = 0.25
-"""A draw so near to what was observed is taken."""
+"""A draw this near to the observed scan is taken."""
 _HALVINGS = 5
-"""Steps towards the width that lets through what the log says: more are lost in the noise of a window."""
+"""Steps towards the width that fits the log: more steps are lost in the noise of a window."""
 _LIST_ROWS = 512
 """Rows that the values of a list are taken from, hence its greatest length."""
 
@@ -52,7 +51,7 @@ def lacks_literals(filter_tree: Predicate, literals: Literals) -> bool:
 class LiteralDrawer:
     """Draws literals from one window; keeps the order of its columns' values.
 
-    ``entries_per_row``: what a filter scans there today.
+    ``entries_per_row``: returns the entries a row that a filter scans today.
     """
 
     binder: FilterBinder
@@ -68,10 +67,10 @@ class LiteralDrawer:
     def drawn(
         self, filter_tree: Predicate, literals: Literals, observed: ObservedScan | None, seed: int
     ) -> Literals:
-        """Return ``literals`` with values of the window for those of the filter that were not logged.
+        """Return ``literals``, with values of the window for each literal that was not logged.
 
-        ``observed``: what the log says of the query; None where it says nothing. The same ``seed`` draws the
-        same.
+        ``observed``: the query's scan in the log, None if there is none. The same ``seed`` draws the same
+        literals.
         """
         rng = np.random.default_rng(seed)
         asked = [leaf for leaf in leaves(filter_tree) if _is_drawn(leaf, literals, self.binder)]
@@ -80,7 +79,7 @@ class LiteralDrawer:
         best: tuple[float, Literals] | None = None
         is_wide = any(_is_wide(leaf) for leaf in asked)
         for number in range(_DRAWS):
-            # Few rows hold a rare value, which queries may well ask for: every other draw takes any value.
+            # Few rows hold a rare value, but queries may well ask for it: every other draw takes any value.
             row = self._row_of_any_value(asked, rng) if number % 2 else None
             found = self._nearest(_Draw(self, filter_tree, literals, rng, row), observed, is_wide=is_wide)
             if best is None or found[0] < best[0]:
@@ -91,7 +90,7 @@ class LiteralDrawer:
         return best[1]
 
     def _row_of_any_value(self, asked: Sequence[Leaf], rng: np.random.Generator) -> int | None:
-        """Return a row that holds a value of an equality's column, each value as likely as any other."""
+        """Return a row that holds a value of an equality's column; all values are equally likely."""
         equalities = [leaf for leaf in asked if not _is_wide(leaf)] or asked
         name = equalities[int(rng.integers(len(equalities)))].column
         column = self.binder.window.columns[name]
@@ -103,7 +102,7 @@ class LiteralDrawer:
         return int(np.searchsorted(column.offsets, entry, side="right")) - 1
 
     def _nearest(self, draw: _Draw, observed: ObservedScan, *, is_wide: bool) -> tuple[float, Literals]:
-        """Return (distance, literals), halving the interval of widths towards what was observed."""
+        """Return (distance, literals), halving the interval of widths towards the observed scan."""
         low, high = 0.0, 1.0
         found: list[tuple[float, Literals, BoundFilter]] = []
         for _ in range(_HALVINGS if is_wide else 1):
@@ -142,7 +141,7 @@ def _is_wide(leaf: Leaf) -> bool:
 
 @dataclass(slots=True)
 class _Draw:
-    """One draw: the rows that the values come from stay, however wide lists and ranges become."""
+    """One draw: its values come from the same rows, however wide lists and ranges become."""
 
     drawer: LiteralDrawer
     filter_tree: Predicate
@@ -166,7 +165,7 @@ class _Draw:
                 self._orders[number] = self._values_in_order(leaf, row)
 
     def at(self, width: float) -> Literals:
-        """Return the literals with lists and ranges of a ``width`` from 0, one value, to 1, all of them."""
+        """Return the literals with lists and ranges of a ``width`` from 0, one value, to 1, all values."""
         found: Drawn = {}
         for number, leaf in enumerate(leaves(self.filter_tree)):
             if number in self._orders:
@@ -177,10 +176,10 @@ class _Draw:
         return int(self.rng.integers(self.drawer.binder.window.rows))
 
     def _leaf_rows(self, tree: Predicate, row: int) -> Iterator[tuple[Leaf, int]]:
-        """Yield the leaves with the row that each takes its values from: one for all of an AND."""
+        """Yield the leaves with the row that each takes its values from: one row for all of an AND."""
         match tree:
             case Leaf():
-                # A row that passes an AND is none that a negation in it names.
+                # A row that passes an AND has no value that a negation in the AND names.
                 is_negation = tree.operator in (Operator.NOT_EQUAL, Operator.NOT_IN)
                 yield tree, self._any_row() if is_negation else row
             case And(children):
@@ -199,7 +198,7 @@ class _Draw:
         return self.drawer.binder.window.columns[leaf.column]
 
     def _values_in_order(self, leaf: Leaf, row: int) -> npt.NDArray[np.int64]:
-        """Return distinct codes: that of the row first, then others as often as rows hold them."""
+        """Return distinct codes: first the code of the row, then others as often as rows hold them."""
         column = self._column(leaf)
         own = column.codes[row : row + 1]
         if column.offsets is not None:

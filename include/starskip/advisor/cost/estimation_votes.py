@@ -2,9 +2,9 @@
 
 Source: Automated Inverted Index Recommendation, II.3.
 
-Each disjunct of a top-level OR votes by itself. What a set of indexes saves is estimated by filter_work and
-scaled to what the log observed: ``vote = observed_entries * (1 - L_with / L_without)``. The sets of a
-disjunct exclude one another: the best one that is built counts.
+Each disjunct of a top-level OR votes by itself. The saving of a set of indexes is estimated by filter_work
+and scaled to the entries that the log observed: ``vote = observed_entries * (1 - L_with / L_without)``. The
+sets of a disjunct exclude one another: only the best built set counts.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def estimation_votes(
 ) -> pa.Table:
     """Return VOTES of ``shapes``, all of one table.
 
-    Legs are numbered in text order; unlike in strategy leapfrog they vote by themselves also where a LIMIT
-    ends the query early. Those of the sort orders follow.
+    Disjuncts are numbered in text order. Unlike in strategy leapfrog, they vote by themselves also where a
+    LIMIT ends the query early. The disjuncts of the sort orders follow.
     """
     state = SegmentState(rules, in_force=frozenset(in_force))
     orders = {rules.reorders(index.family) for of_column in candidates.values() for index in of_column}
@@ -72,7 +72,7 @@ def estimation_votes(
 
 
 class _DisjunctEntries:
-    """L of one disjunct under sets of indexes, in entries a row, [instances]; each set is worked out once."""
+    """L of one disjunct under sets of indexes, in entries a row, [instances]; each set is computed once."""
 
     def __init__(
         self, disjunct: Predicate, estimates: Mapping[Leaf, LeafEstimate], state: SegmentState, instances: int
@@ -91,7 +91,7 @@ class _DisjunctEntries:
 def _index_sets(
     disjunct: _DisjunctEntries, candidates: Candidates, rules: AccessRules, vote_rules: VoteRules
 ) -> list[IndexSet]:
-    """Return the sets of indexes that a disjunct votes for, and the droppings that it votes against."""
+    """Return the sets of indexes that a disjunct votes for, and the drops that it votes against."""
     proposed = proposed_sets(disjunct.disjunct, candidates, rules, disjunct.entries, vote_rules)
     droppable = {
         frozenset({index}): None
@@ -103,7 +103,7 @@ def _index_sets(
 
 
 def _orders(disjunct: Predicate, candidates: Candidates, rules: AccessRules) -> list[IndexSet]:
-    """Return each sort order that answers something of the disjunct, and the end of the present one."""
+    """Return each sort order that answers a predicate of the disjunct, and the end of the present one."""
     asked = {
         index: None
         for leaf in leaves(disjunct)

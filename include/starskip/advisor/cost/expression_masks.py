@@ -1,8 +1,8 @@
 """Rows of a window that a predicate on an expression keeps, such as ``UPPER(city) = 'OSLO'``.
 
-DuckDB computes the expression: over the distinct values where it asks one column with a dictionary, over the
-rows otherwise. What it cannot compute as Pinot does (functions that are not known, multi-value columns)
-has no mask, and the share of rows is estimated elsewhere.
+DuckDB computes the expression: over the distinct values if it uses one column with a dictionary, over the
+rows otherwise. An expression that DuckDB cannot compute as Pinot does (unknown functions, multi-value
+columns) has no mask; its share of rows is estimated elsewhere.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask | None:
-    """Return the rows that ``leaf``, an EXPRESSION, keeps; None where that cannot be computed."""
+    """Return the rows that ``leaf``, an EXPRESSION, keeps; None if they cannot be computed."""
     columns = {name: window.columns[name] for name in leaf.columns if name in window.columns}
     if not leaf.expression or not columns or len(columns) < len(leaf.columns):
         return None
@@ -89,7 +89,7 @@ def _literal(text: str) -> exp.Expr:
 
 
 def _in_milliseconds(tree: exp.Expr) -> None:
-    """Compare points in time with numbers as Pinot does, for which they are milliseconds; in place."""
+    """Compare points in time with numbers as milliseconds, as Pinot does; in place."""
     for node in list(tree.find_all(exp.DateTrunc, exp.TimestampTrunc)):
         parent = node.parent
         others = [] if parent is None else [child for child in parent.iter_expressions() if child is not node]
@@ -98,7 +98,7 @@ def _in_milliseconds(tree: exp.Expr) -> None:
 
 
 def _pinots(tree: exp.Expr) -> exp.Expr:
-    """Return the tree with functions that Pinot and DuckDB count apart spelt as DuckDB has them."""
+    """Return the tree with Pinot's functions rewritten where DuckDB counts positions differently."""
     for node in list(tree.find_all(exp.Substring)):
         # Pinot's SUBSTR takes first and last position, from 0, as Java's substring does.
         start, end = node.args.get("start"), node.args.get("length")

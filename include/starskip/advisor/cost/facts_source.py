@@ -34,7 +34,7 @@ from starskip.tables.untracked_indexes import untracked_indexes, with_untracked_
 
 @dataclass(frozen=True, slots=True)
 class FoundFacts:
-    """Overviews by table, INDEX_SIZES batches as far as metadata has them, and what went wrong."""
+    """Overviews by table, INDEX_SIZES batches if the metadata has sizes, and warnings."""
 
     overviews: Mapping[str, TableOverview]
     index_sizes: Sequence[pa.RecordBatch]
@@ -43,9 +43,9 @@ class FoundFacts:
 
 @dataclass(frozen=True, slots=True)
 class FactsSource:
-    """Source of facts: ``segments_root``, or where that is empty the file ``metadata_path``.
+    """Source of facts: ``segments_root``, or if it is empty the file ``metadata_path``.
 
-    ``configured``: index columns in force, by table.
+    ``configured``: by table, the columns with an index in the table config.
     """
 
     segments_root: str
@@ -55,10 +55,10 @@ class FactsSource:
     families: FamilyChoice = FamilyChoice()  # noqa: RUF009 - a frozen value
 
     def facts(self, asked: Sequence[str], in_log: Iterable[str] | None, progress: Progress) -> FoundFacts:
-        """Return the facts of the tables ``asked`` for, else of those ``in_log``, else of all there are.
+        """Return the facts of the tables ``asked`` for, else of the tables ``in_log``, else of all tables.
 
-        A table that was asked for must be there and readable, or a SourceError names it; of the others it
-        is a warning.
+        A table that was asked for must be there and readable, else SourceError names it; for other tables a
+        warning does.
         """
         packed = None if self.segments_root else read_packed_metadata(self.metadata_path)
         known = segment_tables(self.segments_root) if packed is None else _tables_of(packed)

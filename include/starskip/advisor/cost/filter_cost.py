@@ -1,9 +1,9 @@
 """Entries that one segment scans in filter under a set of indexes.
 
 Restates how Pinot 0.11 runs a filter: ``FilterOperatorUtils`` orders the children of an AND, ``AndDocIdSet``
-and ``OrDocIdSet`` merge what indexes answer, and what is left is walked by iterators (doc_id_iterators).
-An AND with an index reads exactly the survivors of the index by its first scan, then the survivors of both
-by its second. The same holds in all releases from 0.10 to 1.5.
+and ``OrDocIdSet`` merge the rows that indexes answer, and iterators walk the rest (doc_id_iterators). In an
+AND with an index, the first scan reads exactly the survivors of the index, and the second scan the survivors
+of both. The same holds in all releases from 0.10 to 1.5.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from starskip.advisor.cost.leaf_masks import ConstantFilter
 from starskip.sql.predicate import Leaf, Operator
 
 Answers = Callable[[Leaf], float | None]
-"""Entries a row that the best of the indexes considered reads to answer a leaf; None if none answers it."""
+"""Entries a row that the best of the considered indexes reads to answer a leaf; None if none answers it."""
 
 _LARGEST_BLOCK_ROWS = 10_000
-"""MAX_DOC_PER_CALL: a selection asks its filter for so many matches at once, or for LIMIT if that is less."""
+"""MAX_DOC_PER_CALL: a selection asks its filter for this many matches at once, or for LIMIT if less."""
 
 
 @dataclass(frozen=True, slots=True)
 class FilterEntries:
-    """Entries read on a window: ``eager`` before the first match, ``walked`` for all that follow.
+    """Entries read on a window: ``eager`` before the first match, ``walked`` for all matches after it.
 
-    ``matches``: rows found; fewer than there are where a LIMIT ended the walk (``is_ended`` false).
+    ``matches``: rows found, which are not all rows if a LIMIT ended the walk (``is_ended`` false).
     """
 
     eager: float
@@ -52,9 +52,9 @@ class FilterEntries:
     is_ended: bool
 
     def of_segment(self, window_rows: int, segment_rows: int, limit: int | None = None) -> float:
-        """Return the entries of a whole segment of which the window is a part.
+        """Return the entries of the whole segment that the window is a part of.
 
-        Matches of a LIMIT that the window lacks are looked for in the rows behind it.
+        If the window has fewer matches than a LIMIT, the missing ones are looked for in the rows behind it.
         """
         scale = segment_rows / window_rows
         if not self.is_ended:
@@ -65,7 +65,7 @@ class FilterEntries:
 
 
 def filter_cost(bound: BoundFilter, answers: Answers) -> float:
-    """Return entries scanned a row of the segment (0 where indexes answer everything)."""
+    """Return the entries scanned a row of the segment (0 if indexes answer everything)."""
     if isinstance(bound, ConstantFilter):
         return 0.0
     found = filter_entries(bound, answers)

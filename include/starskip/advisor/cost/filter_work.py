@@ -2,10 +2,10 @@
 
 Automated Inverted Index Recommendation, II.3 A:
 ``L(p1 OR … OR pn) = sum L(pi)``; ``L(p1 AND … AND pn) = L(p1) + s1 L(p2) + s1 s2 L(p3) …``,
-where what an index answers comes first and reads nothing. Scans are taken in the order that reads
-least, by L / (1 - s): Pinot's scans leap to one another's matches, so that the most selective one leads
-wherever it stands in the text. (The living recommender keeps the text's order, and gives ``a AND b``
-another cost than ``b AND a``.)
+where predicates that an index answers come first and read nothing. Scans are taken in the order that reads
+least, by L / (1 - s): Pinot's scans leap to one another's matches, so that the most selective scan leads
+wherever it stands in the text. (The living recommender keeps the text's order, and gives ``a AND b`` another
+cost than ``b AND a``.)
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ALMOST_ALL = 1.0 - 1e-12
 class Work:
     """Work of a predicate, over instances: ``entries`` read a row, ``surviving`` share of rows.
 
-    ``is_answered``: no part of it is scanned.
+    ``is_answered``: no part of the predicate is scanned.
     """
 
     entries: Ratios
@@ -44,7 +44,7 @@ def filter_work(
     *,
     is_reordered: bool = False,
 ) -> Work:
-    """Return the work of ``predicate`` where indexes answer what ``answers`` says.
+    """Return the work of ``predicate``, if indexes answer the leaves as ``answers`` says.
 
     ``is_reordered``: the table is no longer in its present sort order.
     """
@@ -75,7 +75,7 @@ def filter_work(
 def entries_by_column(
     predicate: Predicate, estimates: Mapping[Leaf, LeafEstimate], answers: Answers
 ) -> dict[str, Ratios]:
-    """Return the entries of filter_work by the column that they are read of; "" stands for expressions."""
+    """Return the entries of filter_work by the column that is read; "" stands for expressions."""
     match predicate:
         case Leaf():
             return {predicate.column: filter_work(predicate, estimates, answers).entries}

@@ -1,8 +1,8 @@
 """Bytes that an index would take in all segments of its table.
 
-Every segment's metadata gives a size as if values were spread evenly; the rows of some segments give
-the size as it would be. Their ratio corrects the sum of the first: the ratio estimator of survey
-sampling, exact where every segment is read whole. Nothing in it is fitted to anything.
+Every segment's metadata gives a size as if values were spread evenly; the rows of some segments give the true
+size. Their ratio corrects the sum of the metadata's sizes: the ratio estimator of survey sampling, exact
+where every segment is read whole. Nothing in it is fitted to anything.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ _WHOLE_NUMBER = "^-?[0-9]{1,18}$"
 def metadata_sizes(
     facts: pa.RecordBatch, index_format: IndexFormat, families: Sequence[Family] = BUILT_IN
 ) -> pa.RecordBatch:
-    """Return INDEX_SIZES rows of TABLE_FACTS rows: one a segment, column and family that sizes its indexes.
+    """Return INDEX_SIZES of TABLE_FACTS: a row for each segment, column and family that sizes its indexes.
 
-    Left out are columns without a dictionary that hold no numbers, or several a row.
+    Columns without a dictionary are left out unless they hold one number a row.
     """
     is_coded = pc.and_(facts.column("has_dictionary"), pc.greater(facts.column("cardinality"), 0))
     is_number = pc.is_in(facts.column("data_type"), value_set=pa.array(list(_RAW_BITS)))
@@ -99,7 +99,7 @@ def window_sizes(
 
 
 def merge_index_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield INDEX_SIZES with one row a index; associative."""
+    """Yield INDEX_SIZES with one row for each index; associative."""
     rows = pa.Table.from_batches(batches, INDEX_SIZES)
     sums = [name for name in INDEX_SIZES.names if name not in _KEYS]
     grouped = rows.group_by(_KEYS).aggregate([(name, "sum") for name in sums])
@@ -109,10 +109,10 @@ def merge_index_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
 
 def sizes_of(rows: pa.Table) -> dict[Index, int]:
-    """Return the bytes of every index that the merged INDEX_SIZES of one table know.
+    """Return the bytes of every index in the merged INDEX_SIZES of one table.
 
-    For a sort order: what it adds to the column it sorts, 0 where it saves. What it does to other
-    columns' indexes is not known.
+    For a sort order: the bytes that it adds to the column it sorts, 0 where it saves bytes. Its effect on the
+    indexes of other columns is not known.
     """
     return {
         Index(row["kind"], row["column"]): max(round(_size(row)), 0)
@@ -153,7 +153,7 @@ def _flags(facts: pa.RecordBatch, name: str) -> npt.NDArray[np.bool_]:
 
 
 def _raw_values(facts: pa.RecordBatch) -> npt.NDArray[np.float64]:
-    """Return how many values lie between the least and the greatest, or how many the type has."""
+    """Return how many values lie between the least and the greatest; if unknown, how many the type has."""
     bits = np.array([_RAW_BITS.get(name, 0) for name in facts.column("data_type").to_pylist()], dtype=float)
     bounds = []
     for name in ("min_value", "max_value"):

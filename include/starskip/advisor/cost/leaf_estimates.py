@@ -1,8 +1,8 @@
 """L and s of each leaf of a filter, from column facts and from what the log observed.
 
-Automated Inverted Index Recommendation, II.3 A: L of a leaf is one entry a row, or the values a row of
-a multi-value column; s the share of rows that survives. What no cardinality gives (ranges, LIKE,
-functions) is what the rows that passed the whole filter leave over, else a stated default. Assumes
+Automated Inverted Index Recommendation, II.3 A: L of a leaf is one entry a row, or the values a row of a
+multi-value column; s is the share of rows that survives. Where no cardinality gives s (ranges, LIKE,
+functions), it is estimated from the rows that passed the whole filter, else it is a stated default. Assumes
 independent predicates and, as that page does, values of equal frequency.
 """
 
@@ -46,7 +46,7 @@ class LeafEstimate:
     """One leaf without any index.
 
     ``entries_per_row``: L. ``surviving_ratios``: s, [instances]. ``sorted_ratio``: share of segments whose
-    sort order answers it; ``is_constant``: in whatever order, since there is one value.
+    sort order answers the leaf; ``is_constant``: any sort order answers it, since there is one value.
     """
 
     entries_per_row: float
@@ -107,7 +107,7 @@ def _estimate(
 
 
 def _is_known(leaf: Leaf, column: ColumnOverview | None, literals: Iterable[Literals]) -> bool:
-    """Return whether cardinalities say what passes; of a list that was not logged nobody knows the length."""
+    """Return whether cardinalities determine s; a list that was not logged has an unknown length."""
     if leaf.operator not in EQUALITIES or column is None or column.cardinality is None:
         return False
     is_list = leaf.operator in (Operator.IN, Operator.NOT_IN) and len(leaf.slots) == 1
@@ -120,9 +120,9 @@ def _observed_ratios(
     table: TableOverview,
     estimates: Mapping[Leaf, LeafEstimate],
 ) -> dict[Leaf, Ratios]:
-    """Return s of the unknown parts of a top-level AND, so that the filter lets through what it did.
+    """Return s of the unknown parts of a top-level AND, so that the filter keeps the observed rows.
 
-    Several of them share what is left over evenly. A LIMIT ends a query before all rows are seen.
+    Several unknown parts share the remaining ratio evenly. A LIMIT ends a query before all rows are seen.
     """
     parts = shape.filter.children if isinstance(shape.filter, And) else (shape.filter,)
     unknown = {

@@ -1,7 +1,8 @@
 """Rows of a window that a predicate on one column keeps.
 
-A literal that the dictionary lacks keeps no row of the segment, one that is all of it every row: neither is
-scanned (``isAlwaysFalse`` and ``isAlwaysTrue`` of Pinot's predicate evaluators, which patterns do not have).
+If the dictionary lacks the literal, no row of the segment is kept; if the literal is the whole dictionary,
+every row is. Neither is scanned (``isAlwaysFalse`` and ``isAlwaysTrue`` of Pinot's predicate evaluators,
+which patterns do not have).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _ASSUMED_RATIOS: Mapping[Operator, float] = {
 _ASSUMED_OTHER_RATIO = 0.5
 
 LEAST_UNKNOWN_RATIO = 0.0005
-"""Least share of rows that a predicate is taken to keep, also where the log says that none passed."""
+"""Least share of rows that a predicate is assumed to keep, also where the log says that none passed."""
 
 _PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
@@ -48,7 +49,7 @@ class ConstantFilter(Enum):
 
 
 def assumed_ratio(operator: Operator) -> float:
-    """Return the share of rows that a predicate is taken to keep where no statistic gives it."""
+    """Return the share of rows that a predicate is assumed to keep where no statistic gives it."""
     return _ASSUMED_RATIOS.get(operator, _ASSUMED_OTHER_RATIO)
 
 
@@ -72,7 +73,8 @@ def leaf_mask(
     positions = reduce(np.intersect1d, (each for each in of_leaves if each is not None))
     negated = leaf.operator in NEGATIONS
     if column.dictionary is not None and leaf.operator not in _PATTERNS:
-        # The dictionary covers the segment: what it lacks, no row has. A pattern is scanned all the same.
+        # The dictionary covers the segment: a value that it lacks is in no row. A pattern is scanned all the
+        # same.
         if len(positions) == 0:
             return ConstantFilter.EVERYTHING if negated else ConstantFilter.EMPTY
         if len(positions) == distinct:
@@ -106,6 +108,6 @@ def _guessed(leaf: Leaf, rows: int) -> Mask:
 
 
 def scattered(ratio: float, rows: int, leaf: Leaf) -> Mask:
-    """Rows picked independently of all other columns, the same ones at every run."""
+    """Return rows picked independently of all other columns, the same rows at every run."""
     picked: Mask = np.random.default_rng(crc32(repr(leaf).encode())).random(rows) < ratio
     return picked

@@ -17,7 +17,7 @@ _MAX_KEPT_BYTES = 64 << 20
 class LeafPositions:
     """Looks codes up in the distinct values of one segment's columns.
 
-    What was found is kept by literal: hot literals return in many queries, and in each order of the rows.
+    Found codes are kept by literal: hot literals return in many queries, and in each order of the rows.
     """
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class LeafPositions:
         self._kept_bytes = 0
 
     def __call__(self, leaf: Leaf, literals: Literals, column: ColumnWindow) -> Positions | None:
-        """Return the codes that satisfy ``leaf``, negations not turned round; None if they are not known."""
+        """Return the codes that satisfy ``leaf`` without its negation; None if they are not known."""
         key = (leaf, texts_of(leaf, literals))
         if key in self._found:
             return self._found[key]
@@ -47,7 +47,7 @@ def texts_of(leaf: Leaf, literals: Literals) -> tuple[tuple[str, ...], ...]:
 
 
 def slots_of(leaf: Leaf) -> tuple[Slot, ...]:
-    """Return all slots of a leaf: of its values, or of its bounds."""
+    """Return all slots of a leaf: the slots of its values, or of its bounds."""
     bounds = tuple(b.slot for b in (leaf.low, leaf.high) if b is not None and b.slot is not None)
     return leaf.slots + bounds
 
@@ -79,7 +79,7 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
 
 
 def bound_texts(leaf: Leaf, literals: Literals) -> tuple[str | None, str | None] | None:
-    """Return the literals of a range's ends, None for an open one; None where one is not known."""
+    """Return the literals of a range's ends, None for an open end; None if a literal is not known."""
     low, high = _bound_text(leaf.low, literals), _bound_text(leaf.high, literals)
     is_unknown = (leaf.low and low is None) or (leaf.high and high is None)
     return None if is_unknown or is_redacted(filter(None, (low, high))) else (low, high)
@@ -92,7 +92,7 @@ def _bound_text(bound: Bound | None, literals: Literals) -> str | None:
 
 
 def signed(text: str, slot: Slot) -> str:
-    """Return a literal as the minus before its slot, if there is one, makes it; twice is as never."""
+    """Return a literal with the minus before its slot applied; two minuses cancel out."""
     if not slot.negative:
         return text
     return text[1:] if text.startswith("-") else "-" + text

@@ -1,8 +1,8 @@
-"""Strategy leapfrog: what each shape would have saved under each set of indexes.
+"""Strategy leapfrog: the entries that each shape would have saved under each set of indexes.
 
-``vote = observed_entries * (1 - L_with / L_without)``, L from scoring.filter_cost summed
-over the sampled segments and scaled to the table's rows, 0 where L_without is 0. Scaling by what the
-log observed cancels what the model does not know, such as segments that the broker pruned.
+``vote = observed_entries * (1 - L_with / L_without)``, L from filter_cost summed over the sampled segments
+and scaled to the table's rows; 0 where L_without is 0. Scaling by the observed entries cancels what the model
+does not know, such as segments that the broker pruned.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def _saved(
 ) -> list[Saved]:
     read = [np.zeros((len(instances), len(disjunct.alternatives))) for disjunct in disjuncts]
     for number, instance, of_disjunct, simulated_ratio in estimates:
-        # Each instance is simulated on segments of its own; what the log tells is of the whole table.
+        # Each instance is simulated on segments of its own; the log's counters are of the whole table.
         read[number][instance] = np.multiply(of_disjunct, 1.0 / simulated_ratio)
-    # The disjuncts of the sort orders are those of the indexes once more, so either makes up the query.
+    # The disjuncts of the sort orders repeat the disjuncts of the indexes, so either makes up the query.
     nothing = np.zeros(len(instances))
     present = {
         reorders: sum(

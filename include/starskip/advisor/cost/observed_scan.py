@@ -1,4 +1,4 @@
-"""Counters of a logged query, put down to one segment: rows that passed, entries that were read."""
+"""Counters of a logged query, related to one segment: rows that passed, entries that were read."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class ObservedScan:
     """Observed scan of a segment in which rows matched, a row of it.
 
     ``passing_ratio``: share of rows that passed the filter. Entries in filter lie between ``least_entries``,
-    where every segment was scanned, and ``most_entries``, where those alone that hold a match were; None
-    where a LIMIT ended the query.
+    if every segment was scanned, and ``most_entries``, if only the segments with a match were; None where a
+    LIMIT ended the query.
     """
 
     passing_ratio: float
@@ -26,11 +26,11 @@ class ObservedScan:
     most_entries: float | None = None
 
     def passing_distance(self, passing_ratio: float, least: float) -> float:
-        """Return how far a filter that lets ``passing_ratio`` through is from this one, 0 for no distance."""
+        """Return how far ``passing_ratio`` is from the observed share of rows, 0 for no distance."""
         return abs(log(max(passing_ratio, least) / max(self.passing_ratio, least)))
 
     def entries_distance(self, entries: float) -> float:
-        """Return how far a scan of ``entries`` a row is from what was observed."""
+        """Return how far ``entries`` a row are from the observed ones, 0 for no distance."""
         if self.least_entries is None or self.most_entries is None:
             return 0.0
         nearest = min(max(entries, self.least_entries), self.most_entries)
@@ -40,13 +40,13 @@ class ObservedScan:
 def observed_scan(
     instance: Instance, segment_rows: int, table_rows: int, *, stops_early: bool
 ) -> ObservedScan | None:
-    """Return the scan that an instance's queries show; None if they show none."""
+    """Return the scan that an instance's counters show; None if they show none."""
     if not instance.queries or not table_rows:
         return None
     passed = instance.rows_scanned / instance.queries
     read = instance.entries_scanned_in_filter / instance.queries
     if stops_early:
-        # It scanned until LIMIT rows had passed, about one entry a row.
+        # The scan ended when LIMIT rows had passed; it read about one entry a row.
         return ObservedScan(min(passed / read, 1.0)) if read else None
     matched_rows = min(instance.segments_matched / instance.queries * segment_rows, table_rows) or table_rows
     return ObservedScan(min(passed / matched_rows, 1.0), read / table_rows, read / matched_rows)

@@ -1,9 +1,8 @@
 """S(p) and key(p) of parser-based scoring.
 
-Automated Inverted Index Recommendation, II.2. Selectivity here is the share s of rows that survives; the
-S of that page is 1/s. Unlike the original tool, literals are counted
-without repetition, multi-value columns use the hypergeometric form, and an OR has a key only if
-every disjunct has one.
+Automated Inverted Index Recommendation, II.2. Selectivity here is the share s of rows that survives; the S of
+that page is 1/s. Unlike the original tool, literals are counted without repetition, multi-value columns use
+the hypergeometric form, and an OR has a key only if every disjunct has one.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 INVERTED_ORDER = 2
 SORTED_ORDER = 3
-"""Number of children of an AND that keep their vote; all that differs between the original's two modes."""
+"""Number of children of an AND that keep their vote; the only difference between the original's two modes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +74,10 @@ def distinct_literals(leaf: Leaf, literals: Literals) -> int:
 
 
 def surviving_ratio(column: ColumnOverview, literals: int, *, negated: bool) -> float:
-    """Return s for ``literals`` distinct values of ``column``; 1.0 where nothing is known or left to gain.
+    """Return s for ``literals`` distinct values of ``column``; 1.0 if unknown or if an index gains nothing.
 
-    The cardinality counts only in the share of segments where the column is not sorted: a sorted
-    column needs no index.
+    The cardinality counts only in the share of segments where the column is not sorted: a sorted column needs
+    no index.
     """
     if column.cardinality is None:
         return 1.0
@@ -99,7 +98,7 @@ def _surviving(column: ColumnOverview, values: float, literals: int, *, negated:
 
 
 def _multi_value_ratio(values: float, values_per_row: float, literals: int) -> float:
-    """Chance that a row with r of n values holds one of k: 1 - prod_{i<k} (n-r-i)/(n-i)."""
+    """Return the chance that a row with r of n values holds one of k: 1 - prod_{i<k} (n-r-i)/(n-i)."""
     if literals + values_per_row > values:
         return 1.0
     # The product as a ratio of factorials: lists of literals may be long.

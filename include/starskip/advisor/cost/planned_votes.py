@@ -45,7 +45,7 @@ _MAX_READ_ROWS = 1_000_000
 """Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
-"""Gives the shapes of a table, on whichever machine it is called."""
+"""Returns the shapes of a table, on whichever machine it is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class TablePlan:
         return tuple(voting_shapes(parsed, self.entries_scanned_threshold))
 
     def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
-        """Return the candidates without those that no query can need; ``shapes``: all of them."""
+        """Return the candidates without those that no query can need; ``shapes``: all shapes of the table."""
         return without_idle_paths(_asked(shapes), self.candidates, self.rules)
 
     def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:
@@ -81,7 +81,7 @@ def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
 
 
 def candidate_columns(overview: TableOverview, family: Family) -> frozenset[str]:
-    """Return the columns that an index of ``family`` could be built on, and is not yet."""
+    """Return the columns that an index of ``family`` could be built on, and which have none yet."""
     path = family.path
     if path is None:
         return frozenset()
@@ -94,9 +94,9 @@ def candidate_columns(overview: TableOverview, family: Family) -> frozenset[str]
 
 
 def candidate_indexes(overview: TableOverview, families: Sequence[Family], settings: Settings) -> Candidates:
-    """Return what could be built on each column and which of its indexes could go, by column.
+    """Return by column the indexes that could be built, and the drops of present indexes.
 
-    The most selective columns stand first. ``families``: those that are considered.
+    The most selective columns stand first. ``families``: the families that are considered.
     """
     found = {
         Index(family.name, name)
@@ -117,14 +117,14 @@ def _distinct(column: ColumnOverview | None) -> float:
 
 
 def indexes_in_force(overview: TableOverview) -> frozenset[Index]:
-    """Return the indexes on columns that the table has."""
+    """Return the table's present indexes on columns."""
     return frozenset(Index(family, name) for family, names in overview.in_force.items() for name in names)
 
 
 def rules_of(
     overview: TableOverview, settings: Settings, families: tuple[Family, ...] = BUILT_IN
 ) -> AccessRules:
-    """Return what indexes answer in the target version, for this table."""
+    """Return the access paths of the target version, for this table."""
     short = (
         name
         for name, column in overview.columns.items()
@@ -163,8 +163,8 @@ def planned_votes(
 ) -> Rows:
     """Return VOTES of all plans, from evenly spread segments and rows of each table.
 
-    Strategy estimation, and any other where there are no segments (``segments_root`` empty), takes them
-    from cardinalities.
+    Strategy estimation takes them from cardinalities; so does any other strategy if there are no segments
+    (``segments_root`` empty).
     """
     if settings.scoring.strategy == "estimation" or not segments_root:
         return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
@@ -204,7 +204,7 @@ def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings)
 
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A segment to simulate on: number ``position`` of ``segments``, ``rows`` of it."""
+    """A segment to simulate on: number ``position`` of ``segments``, with at most ``rows`` rows of it."""
 
     file: SegmentFile
     position: int
@@ -238,7 +238,7 @@ def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Ite
             try:
                 yield _estimate_sample(sample, plan, shapes, columns, candidates)
             except DamagedSegment:
-                # Named by collect_segment_metadata; the other segments tell enough.
+                # collect_segment_metadata reports the damaged segment; the other segments suffice.
                 continue
 
 

@@ -1,11 +1,11 @@
 """Sets of indexes that a query votes for, by the exclusive and incremental choice.
 
-Automated Inverted Index Recommendation, II.3 B. For each term t of an AND, D_t is the indexes on its
-columns, and the query's saving
-with them is delta_t. The best D_t, and every one that saves more than ``exclusive_ratio`` (g0) of it,
-make one exclusive vote. Each goes on alone: while the query still reads more than ``sufficient`` (C0),
-or a further term would save more than ``incremental``, the best further term joins it, as a set that
-saves both. In entries a row, so that 1 is one scan of a single-value column.
+Automated Inverted Index Recommendation, II.3 B. For each term t of an AND, D_t is the set of indexes on its
+columns, and delta_t is the query's saving with D_t. The best D_t, and every D_t that saves more than
+``exclusive_ratio`` (g0) of it, make one exclusive vote. Each of these sets grows by itself: while the query
+still reads more than ``sufficient`` (C0), or a further term would save more than ``incremental``, the best
+further term joins the set, which then saves both. In entries a row, so that 1 is one scan of a single-value
+column.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IndexSet = frozenset[Index]
 NO_INDEXES: IndexSet = frozenset()
 
 MAX_TERMS = 24
-"""Terms of an AND that are tried beside others: those that save most by themselves."""
+"""Terms of an AND that are tried beside others: the terms that save most by themselves."""
 MAX_SETS = 32
 """Sets that one disjunct of a shape votes for."""
 
@@ -49,7 +49,7 @@ def proposed_sets(
     entries_with: Callable[[IndexSet], Ratios],
     vote_rules: VoteRules,
 ) -> list[IndexSet]:
-    """Return the sets that some instance of the disjunct votes for, without the empty one.
+    """Return the sets that an instance of the disjunct votes for, without the empty set.
 
     ``entries_with``: L of the disjunct under a set, in entries a row of each instance, [instances].
     """
@@ -94,7 +94,7 @@ def _further_sets(
 
 
 def _term_sets(term: Predicate, candidates: Candidates, rules: AccessRules) -> list[IndexSet]:
-    """Return D_t: an index for each leaf of the term that one could answer, by preferred kind."""
+    """Return D_t: an index for each leaf of the term that an index could answer, by preferred family."""
     served = [
         [
             item

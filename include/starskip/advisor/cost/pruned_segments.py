@@ -1,7 +1,7 @@
-"""Segments that a server leaves alone since a column's least and greatest values rule a filter out.
+"""Segments that a server prunes because a column's least and greatest values rule a filter out.
 
-Restates ``ColumnValueSegmentPruner``. The whole filter has to be ruled out: one side of an OR that matches no
-value leaves the segment to be read for the other. A part below a NOT prunes nothing.
+Restates ``ColumnValueSegmentPruner``. The whole filter has to be ruled out: if one side of an OR matches no
+value, the segment is still read for the other side. A part below a NOT prunes nothing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_positions import ordered, value_of_type
 
 _MOST_IN_VALUES = 10
-"""DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are not looked at."""
+"""DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class ColumnEnds:
 
 
 def segment_ends(window: RowWindow) -> Mapping[str, ColumnEnds]:
-    """Return the ends of the columns of a segment, as far as they are known."""
+    """Return the known ends of a segment's columns."""
     found = {name: _ends(column) for name, column in window.columns.items()}
     return {name: ColumnEnds(ends.type, ordered(ends).to_pylist()) for name, ends in found.items() if ends}
 
@@ -95,7 +95,7 @@ def _misses(ends: ColumnEnds, low: str | None, high: str | None, *, inclusive: S
 
 
 def _has(ends: ColumnEnds, text: str | None, compare: Callable[[Any, Any], bool]) -> bool:
-    """Return whether an end compares so with a literal; all do with None, none with one of another type."""
+    """Return whether an end compares so with a literal; true for None, false for another type."""
     if text is None:
         return True
     bound = value_of_type(text, ends.kind, exact=False)

@@ -1,4 +1,4 @@
-"""Read what a night knows of tables, ``table_facts`` and their configs, as one overview a table."""
+"""Read ``table_facts`` and table configs of a night as one overview for each table."""
 
 from __future__ import annotations
 

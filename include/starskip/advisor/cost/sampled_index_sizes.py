@@ -26,9 +26,9 @@ _MAX_SIZES = 2_000_000
 _MAX_BYTES = 256 * 1024 * 1024
 _FEWEST_SEGMENTS = 8
 _MAX_READ_ROWS = 1 << 20
-"""Sixteen roaring containers: what a larger segment repeats."""
+"""Sixteen roaring containers: a larger segment repeats them."""
 _COLUMNS_AT_ONCE = 64
-"""Number of columns whose rows are read at once, which take 256 MiB at most."""
+"""Number of columns whose rows are read at once; they take 256 MiB at most."""
 
 
 def sampled_index_sizes(
@@ -42,7 +42,7 @@ def sampled_index_sizes(
 
 
 def _few_where_large(files: Sequence[SegmentFile]) -> list[SegmentFile]:
-    """Return all files of tables whose samples are small, and evenly spread ones of the others."""
+    """Return all files of tables with small segments, and evenly spread files of the other tables."""
     found: list[SegmentFile] = []
     for _, group in groupby(files, key=lambda file: file.table):
         of_table = list(group)
@@ -62,7 +62,7 @@ def _sizes(
         try:
             yield from _of_segment(file, columns[file.table], index_format, plans[file.table].rules.families)
         except DamagedSegment:
-            # Named by collect_segment_metadata; the other segments tell enough.
+            # collect_segment_metadata reports the damaged segment; the other segments suffice.
             continue
 
 
@@ -79,7 +79,7 @@ def _of_segment(
 
 
 def _columns(plan: TablePlan) -> list[str]:
-    """Return the columns that queries filter on; all candidates where no query is known."""
+    """Return the columns that queries filter on; all candidate columns if no query is known."""
     shapes = plan.shapes()
     if not shapes:
         return sorted(plan.candidates.keys() & plan.columns)

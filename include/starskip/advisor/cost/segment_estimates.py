@@ -1,7 +1,7 @@
 """Entries that sampled queries would scan in one segment under each set of indexes.
 
-The map of strategy leapfrog: one segment's rows in, one row a query instance out; the rows of the
-same instance are summed over segments (``merge_estimates``).
+The map step of strategy leapfrog: one segment's rows in, one row for each query instance out.
+``merge_estimates`` sums the rows of the same instance over segments.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from starskip.tables.sorted_window import sorted_window
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """Access paths of this segment today: its sorted columns and the indexes in force.
+    """Access paths of this segment today: its sorted columns and its present indexes.
 
-    ``constant_columns``: those with one value, which are sorted whatever the order of the rows.
+    ``constant_columns``: columns with one value, which are sorted whatever the order of the rows.
     """
 
     rules: AccessRules
@@ -57,7 +57,7 @@ class SegmentState:
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
 
     def answers(self, alternative: frozenset[Index]) -> Answers:
-        """Return the ratio that indexes read of each leaf, after ``alternative`` is built and dropped."""
+        """Return the entries a row that indexes read for each leaf, once ``alternative`` is applied."""
         dropped = {index.dropped for index in alternative}
         built = {index for index in alternative if index.dropped is None}
         indexes = by_column((self.in_force - dropped) | built)
@@ -73,8 +73,8 @@ class SegmentState:
 class InstanceShare:
     """Instances that are simulated on a segment: one in ``every``, other ones on the next segment.
 
-    What counts is the ratio of entries with and without indexes, so an instance needs some segments
-    and not all of them.
+    Only the ratio of entries with and without indexes counts, so an instance needs some segments and not all
+    of them.
     """
 
     every: int
@@ -95,8 +95,8 @@ def estimate_segment(
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
-    ``entries`` holds entries scanned in filter by the whole segment, one number an alternative of
-    scoring.alternatives in its order. A segment without rows tells nothing.
+    ``entries`` holds entries scanned in filter by the whole segment, one number for each alternative, in the
+    order of DisjunctAlternatives. A segment without rows has no estimates.
     """
     if not window.rows:
         return pa.RecordBatch.from_pylist([], ESTIMATES)
@@ -130,9 +130,9 @@ def estimate_segment(
 
 @dataclass(frozen=True, slots=True)
 class _Ways:
-    """Ways to read a disjunct, by what tells them apart: a sort order, and what indexes answer in it.
+    """The different ways to read a disjunct: a way is a sort order and the leaves that indexes answer.
 
-    ``of_alternatives``: the way of each alternative, which sets of indexes share that answer the same.
+    ``of_alternatives``: the way of each alternative; sets of indexes that answer the same leaves share a way.
     """
 
     disjunct: Predicate
@@ -141,7 +141,7 @@ class _Ways:
 
 
 class _SortOrders:
-    """A window in the order of its rows and in those that sorting by a column would give."""
+    """A window in the present order of its rows, and sorted by other columns."""
 
     def __init__(self, window: RowWindow, state: SegmentState) -> None:
         self.today = filter_binder(window, state.is_free)
@@ -194,9 +194,9 @@ class _SortOrders:
 
 
 def _early_limit(shape: QueryShape, literals: Literals, instance: Instance) -> int | None:
-    """Return how many rows end the query; None where it reads all that match.
+    """Return how many rows end the query; None if it reads all matching rows.
 
-    A LIMIT whose number was not logged is what the log saw returned.
+    If the number of a LIMIT was not logged, it is the number of rows that the log says were returned.
     """
     if not shape.stops_early:
         return None
@@ -216,7 +216,7 @@ def _drawn(
     table_rows: int,
     share: InstanceShare | None,
 ) -> dict[int, Literals]:
-    """Return literals of this segment for the instances that are simulated on it and were logged without."""
+    """Return literals of this segment for the simulated instances that were logged without literals."""
     window = drawer.binder.window
     return {
         position: drawer.drawn(
@@ -233,7 +233,7 @@ def _drawn(
 def _unknown_ratio(
     binder: FilterBinder, shape: QueryShape, literals: Literals, instance: Instance, table_rows: int
 ) -> float | None:
-    """Share of rows that the filter's one unknown predicate keeps, by the rows that the log saw match.
+    """Return the share of rows that the filter's one unknown predicate keeps, by the logged counts.
 
     ``rows_scanned`` counts the rows that passed the whole filter, unless a LIMIT ended the query.
     """

@@ -16,7 +16,7 @@ from starskip.tables.table_overview import TableOverview
 
 
 def table_sizes(engine: Engine, night: Night) -> Mapping[str, TableSize]:
-    """Return the sizes of all tables with facts of the night, also of those that it does not advise on."""
+    """Return the sizes of all tables with facts of the night, also of tables that it does not advise on."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
     if snapshot is None:
         return {}
@@ -33,12 +33,12 @@ class FoundSizes:
     _known: dict[str, TableSize | None] = field(default_factory=dict)
 
     def get(self, table: str) -> TableSize | None:
-        """Return the size of ``table``, None where there are no facts of it."""
+        """Return the size of ``table``, None if there are no facts of it."""
         if table not in self._known:
             try:
                 overview = self.source.facts((), [table], self.progress).overviews.get(table)
             except SourceError:
-                # Whoever asked for this very table is told so where its facts are read.
+                # If the command asks for this very table, reading its facts reports the error.
                 overview = None
             self._known[table] = _size(overview) if overview else None
         return self._known[table]

@@ -1,6 +1,6 @@
 """Saved shares of a disjunct's alternatives as VOTES: scaled to what the log observed, summed over queries.
 
-``vote = observed_entries * (1 - L_with / L_without)``, whatever strategy says what L is.
+``vote = observed_entries * (1 - L_with / L_without)``, whichever strategy computes L.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Ratios = npt.NDArray[np.float64]
 class Saved:
     """Savings of one disjunct, [instances, alternatives].
 
-    ``ratios``: share of the query's entries that is saved. ``lost``: entries a query that reads nothing
-    today would read, as those answered by the present sorted column would after another sorting; there
-    is nothing observed to scale.
+    ``ratios``: share of the query's entries that is saved. ``lost``: entries that a query would read if it
+    reads nothing today, such as a query that the present sorted column answers, after another sorting; there
+    are no observed entries to scale.
     """
 
     ratios: Ratios
@@ -42,7 +42,7 @@ def vote_rows(
 ) -> list[tuple[object, ...]]:
     """Return the rows of disjunct ``number`` of a shape, one for each alternative that is not empty.
 
-    A query of weight w votes as w copies of it; what is squared takes w twice (ShapeWorkload).
+    A query of weight w votes as w copies of it; squared sums take w twice (ShapeWorkload).
     """
     entries = np.array([i.estimated_entries for i in workload.instances.values()], dtype=float)
     squared = np.array([i.estimated_entries_squared for i in workload.instances.values()], dtype=float)

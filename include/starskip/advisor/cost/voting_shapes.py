@@ -1,10 +1,10 @@
-"""Thresholds that queries and columns pass to vote, for every strategy alike.
+"""Thresholds that queries and columns must pass to vote, the same for every strategy.
 
 Source: Automated Inverted Index Recommendation, III.5.
 
-They exclude queries and columns from voting; all entries stay in the denominator. As in Pinot's
-IndexTuner (tools.tuner, commit 4fea0d4b0af) a threshold is passed by more than its value, and a
-selectivity threshold below 1 counts as 1.
+The thresholds exclude queries and columns from voting; all entries stay in the denominator. As in Pinot's
+IndexTuner (tools.tuner, commit 4fea0d4b0af) a value must exceed a threshold to pass it, and a selectivity
+threshold below 1 counts as 1.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from starskip.tables.table_overview import ColumnOverview
 def voting_shapes(
     shapes: Iterable[ShapeWorkload], entries_scanned_threshold: int, *, idle_vote: bool = True
 ) -> list[ShapeWorkload]:
-    """Return the shapes with those queries only that scan more entries than the threshold.
+    """Return the shapes, without the queries that scan no more entries than the threshold.
 
-    Queries of equal literals are judged by their mean. ``idle_vote``: queries that scan nothing keep
-    their vote, which can only be one against giving up what answers them today. What is left out counts
-    as failed: in the sums, and without a vote.
+    Queries of equal literals are judged by their mean. ``idle_vote``: queries that scan nothing keep their
+    vote, which can only be against dropping the index or order that answers them today. Queries that are left
+    out count as failed: they are in the sums, and have no vote.
     """
     return [_voting(shape, entries_scanned_threshold, idle_vote=idle_vote) for shape in shapes]
 
@@ -36,9 +36,9 @@ def voting_queries(shapes: Sequence[ShapeWorkload], entries_scanned_threshold: i
 
 
 def is_selective(column: ColumnOverview, selectivity_threshold: float) -> bool:
-    """Return whether a column's selectivity passes the threshold; at 1 every column does that may be indexed.
+    """Return whether a column's selectivity passes the threshold; at 1 every indexable column does.
 
-    It is the cardinality in the share of segments where the column is not sorted.
+    Selectivity is the cardinality in the share of segments where the column is not sorted.
     """
     if selectivity_threshold <= 1:
         return True
@@ -76,7 +76,7 @@ def _voting_ratio(shape: ShapeWorkload, threshold: int) -> tuple[float, float]:
 
 
 def _ratios(instances: Iterable[Instance], kept: Iterable[Instance]) -> tuple[float, float]:
-    """Return the shares of queries and of entries that ``kept`` has of ``instances``."""
+    """Return the shares of ``instances``' queries and entries that ``kept`` has."""
     queries, entries = _sums(instances)
     kept_queries, kept_entries = _sums(kept)
     return kept_queries / max(queries, 1.0), kept_entries / entries if entries else 0.0

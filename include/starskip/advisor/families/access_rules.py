@@ -11,7 +11,7 @@ from starskip.pinot.target_version import TargetVersion, target_version
 from starskip.sql.predicate import Leaf
 
 MEASURED = TargetVersion()
-"""The release whose rules were measured, 0.11."""
+"""The measured release, 0.11."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class AccessRules:
         return path is not None and bool(leaf.column) and path.serves(leaf, self.target)
 
     def reads_ratio(self, family: str) -> float:
-        """Return the entries a row that answering by such an index reads all the same."""
+        """Return the entries a row that an index of ``family`` still reads to answer a predicate."""
         reads = self._paths[family].reads_ratio
         return 0.0 if reads is None else reads(self.target)
 
@@ -43,11 +43,11 @@ class AccessRules:
         return path is not None and path.reorders
 
     def order_serves(self, leaf: Leaf) -> bool:
-        """Return whether rows in the order of the leaf's column answer it."""
+        """Return whether rows sorted by the leaf's column answer it."""
         return any(path.reorders and self.serves(name, leaf) for name, path in self._paths.items())
 
     def yields_to(self, family: str) -> Sequence[str]:
-        """Return the families beside which one of ``family`` is idle where they answer as much."""
+        """Return the families beside which an index of ``family`` is idle, if they answer as much."""
         path = self._paths.get(family)
         return path.yields_to if path else ()
 

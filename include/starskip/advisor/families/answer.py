@@ -20,10 +20,10 @@ from starskip.tables.table_overview import TableOverview
 
 @dataclass(frozen=True, slots=True)
 class RowSource:
-    """Places of a table's rows: in the lake, which is taken if it is there, or in segments.
+    """Places of a table's rows: in the lake, which is preferred, or in segments.
 
-    ``run_tasks`` runs functions on the engine's tasks, which pass on what they find in ``staged``; nothing
-    is left there. ``store``: that of the night, None for a single command.
+    ``run_tasks`` runs functions on the engine's tasks, which pass results on in ``staged``; nothing is left
+    there. ``store``: the store of the night, None for a single command.
     """
 
     run_tasks: Callable[..., Any]
@@ -35,12 +35,12 @@ class RowSource:
 
 @dataclass(frozen=True, slots=True)
 class TableQueries:
-    """One table and the queries of its log, as a family looks for candidates in them.
+    """One table and the queries of its log, in which a family looks for candidates.
 
-    ``shapes``: those of the night's log; where a text was understood ``is_parsed`` is true. ``window``:
-    queries and entries of each shape over all nights that vote. ``overview``: facts of the table's columns,
-    None where there are none. ``configs``: its current table configs. ``rows``: where its rows lie, None
-    where they must not be read. ``last``: table config keys of what the last advice chose of the family.
+    ``shapes``: the shapes of the night's log; ``is_parsed``: the text was understood. ``window``: queries and
+    entries of each shape over all nights that vote. ``overview``: facts of the table's columns, None if there
+    are none. ``configs``: its current table configs. ``rows``: the place of its rows, None if they must not
+    be read. ``last``: the table config keys of the family's indexes in the last advice.
     """
 
     table: str
@@ -55,14 +55,14 @@ class TableQueries:
 
 @dataclass(frozen=True, slots=True)
 class AnswerCandidate:
-    """An index that could be built, and what it would save.
+    """An index that could be built, and the entries that it would save.
 
     ``saving_entries``: by shape, entries that its queries would no longer scan, in filter and post filter.
-    ``size_bytes``: None where it is not known; such a one fits no storage budget. ``config``: the keys that
-    it sets in the table config, as a document that is laid over it. ``is_exclusive``: the engine answers
-    those shapes by it alone, whatever other index there is; else by whatever saves more. ``rank``: the
-    exclusive ones are tried from the least to the greatest. ``entries_read``: by shape, what a mean query
-    reads of it. ``detail``: what the family itself keeps of it.
+    ``size_bytes``: None if unknown; an index of unknown size fits no storage budget. ``config``: the keys
+    that it sets in the table config, as a document that is laid over it. ``is_exclusive``: the engine answers
+    the shapes by this index alone, whatever other indexes there are; otherwise by whatever saves more.
+    ``rank``: the engine tries exclusive answers from the least rank to the greatest. ``entries_read``: by
+    shape, the entries of the index that a mean query reads. ``detail``: data of the family itself.
     """
 
     index: Index
@@ -80,10 +80,10 @@ class AnswerCandidate:
 class AnswerOffer:
     """Candidates of one family for one table, and the terms on which they are chosen.
 
-    ``answered``: shapes that an index in force answers, whose votes count no more. ``max_answers``: how many
-    may be chosen, None for any number. ``total_entries``: entries of which one must save the least gain, 0
-    for all entries scanned in filter; ``gain_bytes``: it must do so for each so many bytes, None whatever
-    its size. ``detail``: what the family itself keeps for its report.
+    ``answered``: shapes that a present index answers; their votes do not count. ``max_answers``: how many may
+    be chosen, None for any number. ``total_entries``: the entries of which an answer must save the least
+    gain, 0 for all entries scanned in filter. ``gain_bytes``: the answer must save that gain once for each so
+    many bytes of its size, None whatever its size. ``detail``: data of the family for its report.
     """
 
     candidates: tuple[AnswerCandidate, ...] = ()
@@ -103,16 +103,16 @@ class AnswersChosen(Protocol):
 
     @property
     def answers(self) -> tuple[AnswerCandidate, ...]:
-        """The chosen ones."""
+        """The chosen answers."""
         ...
 
     @property
     def refused(self) -> tuple[tuple[AnswerCandidate, Verdict], ...]:
-        """The others, with reasons."""
+        """The refused answers, with reasons."""
         ...
 
     def saving_entries(self, position: int) -> float:
-        """Return what an answer saves the shapes that it serves."""
+        """Return the entries that an answer saves in the shapes that it serves."""
         ...
 
     def shapes_of(self, position: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The families of indexes: Starskip's own, and those of users' modules."""
+"""The families of indexes: Starskip's own, and the families of users' modules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FamilyChoice:
 
     @property
     def with_path(self) -> tuple[Family, ...]:
-        """The families asked for that answer predicates of a column."""
+        """The considered families that answer predicates of a column."""
         return tuple(family for family in self.asked if family.path is not None)
 
     def has(self, family: Family) -> bool:
@@ -53,11 +53,11 @@ _known: dict[str, Family] = {family.name: family for family in BUILT_IN}
 
 
 def load_families(modules: Iterable[str]) -> tuple[Family, ...]:
-    """Return the built-in families and those in the tuple ``FAMILIES`` of each module, in their order.
+    """Return the built-in families and the families in the tuple ``FAMILIES`` of each module, in their order.
 
-    A module is importable, or a file in the current folder. Raises ConfigError for one that is not found, and
-    SourceError for one that cannot be imported or has no such tuple, and for a family's name that is taken or
-    no word of a-z, 0-9 and _. What a family raises later comes as StarskipError with module and line.
+    A module is importable, or a file in the current folder. Raises ConfigError if a module is not found.
+    Raises SourceError if it cannot be imported or has no such tuple, or if a family's name is taken or is not
+    a word of a-z, 0-9 and _. An error that a family raises later comes as StarskipError with module and line.
     """
     found = {family.name: family for family in BUILT_IN}
     for name in modules:
@@ -85,7 +85,7 @@ def configured_indexes(
 
 
 def segment_indexes(families: Iterable[Family] = BUILT_IN) -> dict[str, str]:
-    """Return by family the name that the metadata of segments has for its index."""
+    """Return by family the name of its index in the metadata of segments."""
     return {
         family.name: family.path.segment_index
         for family in families
@@ -94,12 +94,12 @@ def segment_indexes(families: Iterable[Family] = BUILT_IN) -> dict[str, str]:
 
 
 def known_families() -> tuple[Family, ...]:
-    """Return the families that are loaded: the built-in ones, then those of users' modules."""
+    """Return the loaded families: the built-in ones, then the families of users' modules."""
     return tuple(_known.values())
 
 
 def family_of(index: Index) -> Family | None:
-    """Return the family of an index, None of one whose module was not loaded."""
+    """Return the family of an index, None if its module was not loaded."""
     return _known.get(index.family)
 
 
@@ -117,7 +117,7 @@ def reorders(index: Index) -> bool:
 def families_named(names: str, known: tuple[Family, ...] = BUILT_IN) -> FamilyChoice:
     """Return the families that a comma separated list names, ``all`` for every one, among ``known``.
 
-    Raises ConfigError for a name that none of ``known`` has.
+    Raises ConfigError for a name that no family of ``known`` has.
     """
     wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
     unknown = [name for name in wanted if name != ALL and name not in {family.name for family in known}]
@@ -188,7 +188,7 @@ def _check(family: Family, module: str, taken: Iterable[str]) -> None:
 
 
 def families_of(settings: Settings, modules: Iterable[str] = ()) -> FamilyChoice:
-    """Return the families that the settings consider, with those of users' modules among the known ones."""
+    """Return the families that the settings consider; users' modules add to the known ones."""
     return families_named(settings.advice.index_kinds, load_families(modules))
 
 

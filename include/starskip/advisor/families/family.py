@@ -22,7 +22,7 @@ from starskip.pinot.column_key import ConfigKey
 from starskip.settings import SettingsGroup
 
 __all__ = ["AccessPath", "Family", "Obstacle", "StoredColumns", "StoredSizes"]
-"""What a module of a family imports from here, some of it defined below."""
+"""Names that a module of a family imports from here, some of them defined below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,17 @@ class Family:
     """A family of indexes.
 
     ``name``: as settings, artefacts and ``--index`` write it. ``singular`` and ``plural``: as sentences name
-    it, "an inverted index" and "inverted indexes". ``config``: how a table config holds it, None where it
-    does not. ``document``: what the JSON of ``starskip tune`` says of its chosen columns beside the list
-    of all indexes. ``settings``: the dataclass of its own settings. ``proof`` answers queries of
-    a night with what was built and without it, and publishes the verdicts; its counts begin with a word of
-    the family's own, since all families' stand side by side. ``gates`` returns by stage what is expected of
-    the family's part in what the stage publishes. ``section`` returns its section of the report; without one
-    what is chosen of it stands in the tables of all families. ``measured`` returns how its indexes of files
-    are measured for the one choice, and how the advice on them is published. ``properties`` returns what the
-    table's part of ``recommendations`` keeps of its answers, beside what it keeps of all. What these
-    need is imported when they are called: the DAG file, too, looks at families.
+    it, "an inverted index" and "inverted indexes". ``config``: how a table config holds it, None if it does
+    not. ``document``: the family's own key for its chosen columns in the JSON of ``starskip tune``, beside
+    the list of all indexes. ``settings``: the dataclass of its own settings. ``proof`` answers queries of a
+    night with the built indexes and without them, and publishes the verdicts; its counts begin with a word of
+    the family's own, since the counts of all families stand side by side. ``gates`` returns by stage the
+    expectations of the family's part in the published artefacts. ``section`` returns its section of the
+    report; the chosen indexes of a family without a section stand in the tables of all families. ``measured``
+    returns how its indexes of files are measured for the one choice, and how the advice on them is published.
+    ``properties`` returns the properties that the table's part of ``recommendations`` keeps of its answers,
+    beside those of every family. Each of these functions imports its modules when it is called: the DAG file,
+    too, looks at families.
     """
 
     name: str

@@ -16,10 +16,10 @@ def family_edit(
     dropped: Sequence[str],
     configs: Sequence[Mapping[str, Any]] = (),
 ) -> KeyEdit:
-    """Return the one edit of all that is advised of ``family``; it changes nothing where nothing is.
+    """Return the one edit of all advice on ``family``; without advice it changes nothing.
 
-    ``added`` and ``dropped``: columns. ``configs``: what each chosen answer of whole queries sets, which is
-    laid over the config where the family has no key.
+    ``added`` and ``dropped``: columns. ``configs``: the config fragments of the chosen answers of whole
+    queries, which are laid over the config if the family has no key.
     """
     key, entries = family.config, [each for each in configs if each]
     if key is None:

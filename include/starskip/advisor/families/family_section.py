@@ -28,7 +28,7 @@ class SectionSource:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ShapePair:
-    """Two values of a shape, ``rank`` being its number in the table below the picture."""
+    """Two values of a shape; ``rank`` is its number in the table below the picture."""
 
     rank: int
     text: str
@@ -38,7 +38,7 @@ class ShapePair:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PairsPicture:
-    """Pairs to draw as dots on a logarithmic axis called ``title``; ``words``: those of a value."""
+    """Pairs to draw as dots on a logarithmic axis called ``title``; ``words`` returns the text of a value."""
 
     pairs: Sequence[ShapePair]
     title: str
@@ -53,15 +53,16 @@ class FamilySection:
     ``collect`` returns its values. ``html`` and ``markdown`` are Jinja templates that see them as
     ``section``, beside ``evidence``, ``kinds`` and the picture as ``chart``; the page's begins with
     ``<section id="…">`` and ``<h2>``. ``masked`` returns the values as they may be shown, without a literal
-    of a query. ``field``: the field of the report's evidence that holds them; a family of a user's own has
-    none, and its values are a mapping that JSON holds as it is. ``picture``: pairs to draw. ``figures``:
-    labels and values below the headline, for a table of the lake alone or not. ``summary``: lines for the
-    terminal. ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes.
-    ``is_of_lake``: whether tables of the lake alone have it.
+    of a query. ``field``: the field of the report's evidence that holds them; a user's family has none, and
+    its values are a mapping that JSON holds as it is. ``picture``: pairs to draw. ``figures``: labels and
+    values below the headline, for a table of the lake alone or not. ``summary``: lines for the terminal.
+    ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes. ``is_of_lake``: whether
+    tables of the lake alone have it.
 
     For the headline: ``change`` returns the sentence on what to add to the table config; ``gain`` a subject
-    and what it does, beside the config, such as "Two zones let Spark queries" and "read 9 % fewer bytes.";
-    ``note`` why nothing was chosen. ``queries``: how many of a table of the lake alone were looked at.
+    and its predicate, beside the config, such as "Two zones let Spark queries" and "read 9 % fewer bytes.";
+    ``note`` why nothing was chosen. ``queries``: how many queries of a table of the lake alone were
+    considered.
     """
 
     collect: Callable[[SectionSource], Any]

@@ -1,4 +1,4 @@
-"""Settings at their defaults, with the groups and the names of the index families that there are."""
+"""Settings at their defaults, with the groups and the names of all index families."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping", "secondary"
 
 
 def family_defaults(modules: Sequence[str] = ()) -> Settings:
-    """Return all settings at their defaults, with those of the families of users' ``modules``."""
+    """Return all settings at their defaults, with the settings of the families of users' ``modules``."""
     if not modules:
-        # The DAG file asks for no more, and families bring the cost model's libraries.
+        # The DAG file needs no more, and families import the cost model's libraries.
         return Settings(
             families=(StarTreeSettings(), SkippingSettings(), SecondarySettings()), kinds=_BUILT_IN
         )

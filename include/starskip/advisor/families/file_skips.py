@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from starskip.advisor.families.index import Index
 
 IndexSets = frozenset[frozenset[Index]]
-"""Sets of indexes, any of which spares the same files; none of them contains another one."""
+"""Sets of indexes, each of which skips the same files; none of them contains another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileSkips:
     """One family's offer of indexes of files for one table, with the terms of the choice.
 
-    ``saving_entries``: by sets of indexes, the rows of the files that any of them spares, times the queries.
-    A row that a query need not read is one entry less to scan, so these stand beside what indexes on columns
-    save. ``must_gain_entries``: by candidate, what it must save, less what one of the last choice may save
-    less than others. ``size_bytes``: of those whose size is known. ``max_bytes``: for all of them together.
+    ``saving_entries``: by sets of indexes, the rows of the files that each of the sets skips, times the
+    queries. A row that a query need not read is one entry less to scan, so these savings compare with the
+    savings of indexes on columns. ``must_gain_entries``: by candidate, its least saving; the least saving of
+    an index of the last choice is smaller. ``size_bytes``: by candidate, where the size is known.
+    ``max_bytes``: for all candidates together.
     """
 
     family: str

@@ -1,4 +1,4 @@
-"""A user's family whose faults are told in one line, with its module, the line and the error."""
+"""A user's family whose faults are reported in one line, with its module, the line and the error."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.table_config import TableConfig
 
 Check = Callable[[Any], str]
-"""Returns what is wrong with a value, empty where nothing is."""
+"""Returns the fault of a value, empty if there is none."""
 
 _KEY = ("key", "in_force", "write", "fragment", "entry_of")
 
 
 def guarded(family: Family, module: str) -> Family:
-    """Return ``family`` with functions that raise StarskipError for what ``module`` does wrong in them.
+    """Return ``family`` with functions that raise StarskipError if the code of ``module`` fails in them.
 
-    An error of Starskip itself, such as one of a store, passes as it is.
+    An error of Starskip itself, such as an error of a store, passes unchanged.
     """
 
     def watched(name: str, check: Check, function: Any) -> Any:
@@ -166,7 +166,7 @@ class _Offer:
         """See Check."""
         if not isinstance(value, AnswerOffer):
             return _of(AnswerOffer)(value)
-        # Users' modules are seldom type-checked: nothing is what it is declared to be.
+        # Users' modules are seldom type-checked: a value may be of any type.
         candidates: Sequence[Any] = value.candidates
         for each in candidates:
             if not isinstance(each, AnswerCandidate):

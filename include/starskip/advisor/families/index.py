@@ -1,4 +1,4 @@
-"""An index that could be built, or the drop of one that is there."""
+"""An index that could be built, or the drop of a present index."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 DROP_PREFIX = "without_"
-"""Prefix of the family's name where artefacts write the drop of an index; no family's name begins so."""
+"""Prefix of the family's name where artefacts write the drop of an index; no family's name begins with it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,8 +1,8 @@
 """Stages that bring indexes of lake tables in line with a night's choice, whatever their family.
 
-Built artefacts are current state: a table holds what the newest night chose; an older night, or a backfill,
-leaves it alone. The artefact of builds holds the outcome of each index. Indexes that somebody created by
-hand are refreshed and never taken away.
+Built artefacts are current state: a table holds the newest night's choice; an older night, or a backfill,
+leaves the table unchanged. The artefact of builds holds the outcome of each index. Indexes that somebody
+created by hand are refreshed and never deleted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from starskip.storage.snapshot import Snapshot, SnapshotSource
 
 CREATED, REFRESHED, UNCHANGED = "created", "refreshed", "unchanged"
 KEPT = frozenset({CREATED, REFRESHED, UNCHANGED})
-"""Outcomes of indexes that there are and that nights look after."""
+"""Outcomes of existing indexes that nights look after."""
 BY_HAND, DELETED, FAILED, NOT_BUILT = "by_hand", "deleted", "failed", "not_built"
-"""The others; those made by hand are refreshed, too."""
+"""The other outcomes; indexes made by hand are refreshed, too."""
 OUTCOMES = (CREATED, REFRESHED, UNCHANGED, BY_HAND, DELETED, FAILED, NOT_BUILT)
 
 
@@ -42,10 +42,10 @@ class TableBuild:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndexes:
-    """Indexes that a night has to build of one table.
+    """Indexes that a night has to build on one table.
 
-    ``chosen``: indexes, best first, with the sizes that were estimated. ``own``: those that an earlier night
-    made. ``note``: why there is no advice, None where there is.
+    ``chosen``: indexes, best first, with their estimated sizes. ``own``: the indexes that an earlier night
+    made. ``note``: why there is no advice, None if there is advice.
     """
 
     night: Night
@@ -57,8 +57,8 @@ class ChosenIndexes:
     snapshot_of: SnapshotSource
 
     def wanted(self, active: Sequence[str]) -> list[str]:
-        """Return the indexes that the table is to have, of which ``active`` are there."""
-        # A day without advice must not take away what queries read by.
+        """Return the indexes that the table is to have; ``active``: its present indexes."""
+        # A day without advice must not delete indexes that queries use.
         kept = [name for name in active if name not in self.own or self.note is not None]
         return list(dict.fromkeys([*self.chosen, *kept]))
 
@@ -69,9 +69,9 @@ class ChosenIndexes:
         is_changed: bool,
         facts: Callable[[str], dict[str, Any]],
     ) -> list[dict[str, Any]]:
-        """Return a row for each index that is kept or was deleted; ``active``: those before this night.
+        """Return a row for each index that is kept or was deleted; ``active``: the indexes before this night.
 
-        ``facts`` returns files and sizes of one that is there now; ``is_changed``: whether files were read.
+        ``facts`` returns files and sizes of a present index; ``is_changed``: whether files were read.
         """
         names = self.wanted(active)
         by_hand = set(active) - self.own - self.chosen.keys()
@@ -93,8 +93,8 @@ class ChosenIndexes:
 class LakeBuilds:
     """A building stage: the artefacts it reads and publishes, and its function for one table.
 
-    ``plural``: as sentences name the indexes. ``obstacle``: why none can be built in this night, empty where
-    they can. ``build``: builds what was chosen.
+    ``plural``: as sentences name the indexes. ``obstacle``: why none can be built in this night, empty if
+    they can. ``build``: builds the chosen indexes.
     """
 
     stage: str
@@ -106,9 +106,9 @@ class LakeBuilds:
 
 
 def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
-    """Create, refresh and delete indexes of the night's tables, and publish what became of them.
+    """Create, refresh and delete indexes of the night's tables, and publish each outcome.
 
-    A table whose indexes cannot be written keeps what it has; why is in its rows.
+    A table whose indexes cannot be written keeps its indexes; its rows say why.
     """
     tables = usable_tables(night, builds.advice, builds.stage)
     withheld = withheld_builds(night, builds.advice)
@@ -154,7 +154,7 @@ def _table_build(
 
 
 def _chosen(advised: Snapshot, table: str) -> dict[str, int | None]:
-    """Return the chosen indexes, best first, with the sizes that were estimated."""
+    """Return the chosen indexes, best first, with their estimated sizes."""
     rows = advised.read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     return {row["index"]: row["size_bytes"] for row in chosen}

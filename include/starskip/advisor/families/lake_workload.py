@@ -46,9 +46,9 @@ class LakeWorkload:
     def fitted_and_judged(self) -> tuple[LakeWorkload, LakeWorkload]:
         """Split the workload: indexes are fitted to one part and judged by the other.
 
-        Predicates that occurred more than once are in both parts, since they will recur. Of the others, every
-        second one of each shape, in the order of a hash, is in one part; those that judge get the weight of
-        all.
+        Predicates that occurred more than once are in both parts, since they will recur. The other predicates
+        of each shape, in the order of a hash, go to the two parts in turn; the judging part gets the weight
+        of all.
         """
         fitted: list[LakeQuery] = []
         judged: list[LakeQuery] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def lazy_function(place: str) -> Callable[..., Any]:
-    """Return a function that calls the one at ``place``."""
+    """Return a function that imports and calls the function at ``place``."""
     return partial(_called, place)
 
 

@@ -18,17 +18,17 @@ from starskip.predicates.ordered_values import Mask
 from starskip.storage.snapshot import SnapshotSource
 
 SkippedFiles = Callable[[Expression, pa.Array], Mask]
-"""Returns which of the files (paths) indexes leave alone for a predicate."""
+"""Returns which of the files (paths) indexes skip for a predicate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
     """Savings of one family's indexes on one table, before the choice.
 
-    ``skips``: what the one choice takes, None where there is nothing to choose from. ``advise``: returns the
-    family's own advice, and warnings; takes the chosen indexes of files, of all families, and by how much
-    another choice could be better. ``skipped``: which files all candidates together leave alone, None
-    where families measured after this one need not know.
+    ``skips``: the input of the one choice, None if there are no candidates. ``advise``: returns the family's
+    own advice, and warnings; its arguments are the chosen indexes of files, of all families, and by how much
+    another choice could be better. ``skipped``: which files all candidates together skip, None if families
+    measured after this one need not know.
     """
 
     skips: FileSkips | None
@@ -41,8 +41,8 @@ class MeasuredAdvice:
     """A family's functions that measure its candidates and publish its advice.
 
     ``measure`` takes engine, night, table, the snapshots of the store, and which files the families measured
-    before leave alone; it is called for every table of the night, also where the family is not asked for.
-    ``publish`` takes the advice by table, and returns how many indexes are chosen.
+    before skip; it is called for every table of the night, also if the family is not asked for. ``publish``
+    takes the advice by table, and returns how many indexes are chosen.
     """
 
     measure: Callable[[Engine, Night, str, SnapshotSource, SkippedFiles], Measured]
@@ -50,7 +50,7 @@ class MeasuredAdvice:
 
 
 def skipped_by_any(measured: Sequence[Measured]) -> SkippedFiles:
-    """Return which files the candidates of any of the families leave alone."""
+    """Return which files the candidates of any family skip."""
     known = [each.skipped for each in measured if each.skipped is not None]
 
     def skipped(predicate: Expression, paths: pa.Array) -> Mask:

@@ -19,7 +19,7 @@ def metadata_build(
 ) -> TableBuild:
     """Return the rows and properties of a table's build; ``active``: the indexes before it.
 
-    ``made``: what the refresh did, None if no index was left to refresh.
+    ``made``: the outcome of the refresh, None if no index was left to refresh.
     """
 
     def facts(index: str) -> dict[str, Any]:

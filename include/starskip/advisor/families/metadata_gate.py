@@ -1,4 +1,4 @@
-"""Expectations of the indexes that a night has built and that are kept in metadata of a table's files."""
+"""Expectations of the built indexes that are kept in metadata of a table's files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starskip.lake.parquet.parquet_footers import counted_rows
 from starskip.lake.plain_paths import plain_paths
 
 _COUNTED_FILES = 64
-"""Files of which the footers are read, to compare their rows."""
+"""Files whose footers are read, to compare their rows."""
 _COUNTS = ("metadata_rows", "distinct_files", "without_metadata", "gone", "rows_told", "rows_counted")
 
 
@@ -33,8 +33,7 @@ def build_views(
 ) -> Mapping[str, View]:
     """Return views of builds and of the metadata: ``indexes``, ``kept``, ``deleted`` and ``files``.
 
-    ``facts`` returns counts of a kept index, which are columns of ``kept``; each is 0 of an index that is not
-    there.
+    ``facts`` returns counts of a kept index, which are columns of ``kept``; all are 0 for a missing index.
     """
     snapshot = published(night, artefact)
     builds = snapshot.read_table([table]).to_pylist()
@@ -64,15 +63,15 @@ def build_views(
 
 
 def build_expectations(indexes: str) -> tuple[Expectation, ...]:
-    """Return what is expected of the views; ``indexes``: as sentences name them, with ``{table}``."""
+    """Return the expectations of the views; ``indexes``: as sentences name them, with ``{table}``."""
     return (
         in_set("indexes", "is_of_table", f"{indexes}: rows of this table", [True]),
-        distinct("indexes", ["index"], f"{indexes}: told twice"),
+        distinct("indexes", ["index"], f"{indexes}: listed twice"),
         present("indexes", "outcome", f"{indexes}: missing outcome"),
         in_set(
             "indexes",
             "outcome",
-            f"{indexes}: what became of them",
+            f"{indexes}: outcomes",
             sorted({*KEPT, BY_HAND, DELETED, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
@@ -82,12 +81,12 @@ def build_expectations(indexes: str) -> tuple[Expectation, ...]:
         equal("files", "metadata_rows", "distinct_files", f"{indexes}: rows of metadata, and files", "equal"),
         none("files", "without_metadata", f"{indexes}: live files without metadata"),
         none("files", "gone", f"{indexes}: metadata of files that are gone"),
-        equal("files", "rows_told", "rows_counted", f"{indexes}: rows told, and in the files", "equal"),
+        equal("files", "rows_told", "rows_counted", f"{indexes}: rows by metadata, and by files", "equal"),
     )
 
 
 def _files(night: Night, table: str, metadata: TableMetadata) -> Mapping[str, int]:
-    """Return the counts: of metadata rows, of the table's files, and of rows in some of them."""
+    """Return the counts of metadata rows, of the table's files, and of rows in some of them."""
     lake = night.lake_tables.get(table)
     try:
         live = _no_paths() if lake is None else _live_paths(lake)
@@ -108,7 +107,7 @@ def _live_paths(lake: LakeTable) -> pa.Array:
     paths: pa.Array = snapshot.files.column("path").combine_chunks()
     if not snapshot.is_versioned:
         return paths
-    # Other files of an Iceberg table are read by Spark alone, and no index is of them.
+    # Other files of an Iceberg table are read by Spark alone, and no index covers them.
     return paths.filter(pc.equal(snapshot.files.column("file_format").combine_chunks(), "parquet"))
 
 
@@ -124,7 +123,7 @@ def _counted_rows(metadata: TableMetadata) -> tuple[int, int]:
     found = counted = 0
     for path, rows in zip(paths, stated, strict=True):
         in_file = None if rows is None else counted_rows(path)
-        # None: gone or changed since, which the next refresh knows.
+        # None: the file is gone or changed; the next refresh handles it.
         if in_file is not None:
             counted += in_file
             found += rows

@@ -48,7 +48,7 @@ class Reason(Enum):
 
 
 def reason_of(code: str) -> Reason | str:
-    """Return the reason that a code stands for; the code itself where it is of a user's family."""
+    """Return the reason that a code stands for; the code itself if it is a user's family's."""
     return next((reason for reason in Reason if reason.value == code), code)
 
 
@@ -56,10 +56,10 @@ def reason_of(code: str) -> Reason | str:
 class Verdict:
     """The advice on one index; ratios are shares of all entries that the queries scan.
 
-    ``reason``: one of ours, or the code of a user's family. ``detail``: a sentence with the figures.
-    ``individual_saving_ratio``: what it saves alone.
-    ``progressive_saving_ratio``: beyond the chosen ones that are ranked before it. ``shapes_helped``: number
-    of shapes that it helps alone. ``size_bytes``: None where it is not known.
+    ``reason``: a Reason, or the code of a user's family. ``detail``: a sentence with the figures.
+    ``individual_saving_ratio``: the saving of the index alone. ``progressive_saving_ratio``: its saving
+    beyond the chosen indexes that are ranked before it. ``shapes_helped``: number of shapes that it helps
+    alone. ``size_bytes``: None if it is not known.
     """
 
     index: Index
@@ -73,11 +73,11 @@ class Verdict:
 
     @property
     def code(self) -> str:
-        """The reason as artefacts write it, empty for a chosen one."""
+        """The reason as artefacts write it, empty for a chosen index."""
         return self.reason.value if isinstance(self.reason, Reason) else self.reason or ""
 
     def to_row(self, rank: int | None = None) -> dict[str, Any]:
-        """Return the columns that all artefacts of advice share; ``rank``: of a chosen one, from 1."""
+        """Return the columns that all artefacts of advice share; ``rank``: of a chosen index, from 1."""
         return {
             "verdict": self.outcome.value,
             "rank": rank,

@@ -2,9 +2,9 @@
 
 ``latency_ms = c + alpha * entries_in_filter + beta * entries_post_filter``
 ("Automated Inverted Index Recommendation for Pinot", II.1), fitted by non-negative least squares with an
-intercept on the pooled bins. That tool judged the fit by the
-uncentred R2 of its own training points, which is near 1 for anything; here R2 is centred and out of
-sample: each point is predicted by a model that was fitted without it.
+intercept on the pooled bins. That tool judged the fit by the uncentred R2 of its own training points, which
+is near 1 for anything; here R2 is centred and out of sample: each point is predicted by a model that was
+fitted without it.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ class NoFit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyModel:
-    """The fit of one table; ``no_fit`` is None where it may be used.
+    """The fit of one table; ``no_fit`` is None if the model may be used.
 
-    ``intercept_ms``, ``alpha_ms`` and ``beta_ms`` (a millisecond an entry) are None where nothing
-    could be fitted. ``r2_out_of_sample`` is centred, at most 1, and negative for a model that is
-    worse than the mean.
+    ``intercept_ms``, ``alpha_ms`` and ``beta_ms`` (milliseconds an entry) are None if nothing could be
+    fitted. ``r2_out_of_sample`` is centred, at most 1, and negative for a model that is worse than the mean.
     """
 
     table: str
@@ -52,7 +51,7 @@ class LatencyModel:
 
 
 def fit_latency_model(bins: pa.Table, table: str, *, r2_threshold: float) -> LatencyModel:
-    """Fit the LATENCY_BINS of one table; honest where the model does not fit."""
+    """Fit the LATENCY_BINS of one table; say so if the model does not fit."""
     queries = int(np.sum(bins["queries"].to_numpy())) if len(bins) else 0
     latencies = bins["latency_ms"].to_numpy().astype(float)
     inputs = np.column_stack(

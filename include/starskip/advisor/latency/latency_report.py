@@ -1,9 +1,8 @@
 """Report a table's latency: quantiles, the fitted model, and the most that indexes could save.
 
-"Automated Inverted Index Recommendation for Pinot", II.1, and the EntriesScannedQuantileReport of
-its tool. "Maximum optimization" of a quantile is
-its entries in filter times alpha: an index can at best take the whole filter scan away. It is only
-said where the model is trusted; else the table is one that that tool "is unable to predict".
+"Automated Inverted Index Recommendation for Pinot", II.1, and the EntriesScannedQuantileReport of its tool.
+"Maximum optimization" of a quantile is its entries in filter times alpha: an index can at best save the whole
+filter scan. It is stated only if the model is trusted; otherwise the tool "is unable to predict" the table.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ NO_FIT_SENTENCES: Mapping[NoFit, str] = {
 
 @dataclass(frozen=True, slots=True)
 class LatencyReport:
-    """One table.
+    """The latency report of one table.
 
     ``quantiles``: measure (latency_ms, entries_scanned_in_filter, entries_scanned_post_filter) to rank
     ("0.95") to value, over ``queries``. ``maximum_saving_ms``: rank to milliseconds, None without a model
@@ -40,7 +39,7 @@ class LatencyReport:
 
     @property
     def maximum_saving_ms(self) -> Mapping[str, float] | None:
-        """Return the time that indexes could win at most, at each quantile of entries scanned in filter."""
+        """Return the time that indexes could save at most, at each quantile of entries scanned in filter."""
         if self.model.no_fit is not None or self.model.alpha_ms is None:
             return None
         alpha_ms = self.model.alpha_ms
@@ -60,7 +59,7 @@ class LatencyReport:
 def latency_reports(
     bins: pa.Table, quantiles: pa.Table, tables: Sequence[str], *, r2_threshold: float
 ) -> dict[str, LatencyReport]:
-    """Return the report of each table from LATENCY_BINS and QUANTILES of all of them."""
+    """Return the report of each table from LATENCY_BINS and QUANTILES of all tables."""
     spread: dict[str, dict[str, dict[str, float]]] = {}
     queries: dict[str, int] = {}
     for row in quantiles.to_pylist():

@@ -1,9 +1,9 @@
 """Minimum pooling: keep the least latency of each bin of (entries in filter, entries post filter).
 
-The space is cut into buckets of a x b entries and the minimum of each is kept, which drops queueing and
-noise ("Automated Inverted Index Recommendation for Pinot", II.1). That tool uses bins of 100 entries; here
-bins grow with the entries (``bins_per_octave`` a doubling), so that a table of millions of rows pools as well
-as a small one.
+The space is cut into buckets of a x b entries and the minimum of each is kept, which drops queueing and noise
+("Automated Inverted Index Recommendation for Pinot", II.1). That tool uses bins of 100 entries; here bins
+grow with the entries (``bins_per_octave`` a doubling), so that a table of millions of rows pools as well as a
+small one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ BINS_PER_OCTAVE = 4
 
 
 def pool_latencies(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Return LATENCY_BINS of query records (schema QUERIES), one row a table and bin.
+    """Return LATENCY_BINS of query records (schema QUERIES), one row for each table and bin.
 
-    Failed queries stay out: they may have ended before they read what they had to.
+    Failed queries are left out: they may have ended before they read all their entries.
     """
     return _pooled([_binned(batch) for batch in batches])
 
@@ -43,7 +43,7 @@ def _binned(batch: pa.RecordBatch) -> pa.Table:
     for name in ("entries_scanned_in_filter", "entries_scanned_post_filter"):
         columns[name.replace("entries_scanned_", "bin_")] = pa.array(_bin(table[name].to_numpy()))
     for name in ("entries_scanned_in_filter", "entries_scanned_post_filter", "latency_ms"):
-        # Not safe: past 2^53 a float rounds, which no fit can see, and Arrow would refuse.
+        # Not safe: past 2^53 a float rounds; no fit sees the difference, and Arrow would refuse.
         columns[name] = table[name].cast(pa.float64(), safe=False)
     columns["queries"] = pa.array(np.ones(len(table), dtype=np.int64))
     return pa.table(columns).select(LATENCY_BINS.names).cast(LATENCY_BINS)
@@ -58,7 +58,7 @@ def _bin(entries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _pooled(tables: list[pa.Table]) -> pa.Table:
-    """Keep the quickest query of each bin, with its own entries; of equals the one that read least."""
+    """Keep the quickest query of each bin, with its own entries; on a tie, the one that read least."""
     if not tables:
         return LATENCY_BINS.empty_table()
     everything = pa.concat_tables(tables)

@@ -2,7 +2,7 @@
 
 Source: Automated Inverted Index Recommendation, II.1.
 
-The figures are those of stage fit_latency_model over the same records: both call latency_reports.
+The figures equal the figures of stage fit_latency_model over the same records: both call latency_reports.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOST_NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class QuantileReport:
-    """The report of each table by name, and what a person should know of the log."""
+    """The report of each table by name, and the warnings on the log."""
 
     tables: Mapping[str, LatencyReport]
     warnings: tuple[str, ...]
@@ -45,8 +45,8 @@ def quantile_report(
 ) -> QuantileReport:
     """Return the report of each table of the log, or of ``tables``.
 
-    Raises SourceError for a path that names no log, for a log of which no record is understood, and for a
-    table that no query of it reads.
+    Raises SourceError for a path without a log, for a log without an understood record, and for a table that
+    no query of the log reads.
     """
     splits = log_splits(log_files(log_paths), settings.log.split_bytes)
     bins: list[pa.Table] = []
@@ -59,7 +59,7 @@ def quantile_report(
             rejected.add(split.path, batch)
             sampling += sampling_summary(batch)
             queries = batch.filter(pc.equal(batch.column("kind"), "query"))
-            # What a query of several tables scanned and took is no table's own.
+            # The entries and the latency of a query of several tables belong to no single table.
             several = pc.match_substring(queries.column("table"), TABLE_SEPARATOR)
             queries = queries.filter(pc.invert(several))
             if tables:
@@ -73,14 +73,14 @@ def quantile_report(
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
     warnings = tuple(rejected.warnings())
     if sampling.dropped_lines:
-        warnings += (f"{sampling.words} in advice; quantiles are those of the logged queries",)
+        warnings += (f"{sampling.words} in advice; quantiles cover the logged queries only",)
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
     found = sorted(set(spread["table"].to_pylist()))
     for table in tables:
         if table not in found:
             listing = ", ".join(sorted(in_log)[:_MOST_NAMED]) or "none"
             raise SourceError(
-                f"no query of table {table} in the log: it has those of {listing}", source=table
+                f"no query of table {table} in the log: it has queries of {listing}", source=table
             )
     reports = latency_reports(merge_bins(bins), spread, found, r2_threshold=settings.latency.r2_threshold)
     return QuantileReport(reports, warnings)

@@ -1,7 +1,7 @@
 """Quantiles of entries scanned and of latency over all queries, from mergeable sketches.
 
-KLL sketches of Apache DataSketches: of k values or fewer they are exact, beyond that a quantile's
-rank is off by about 0.07 % (k = 4,096), in 93 kB a million queries.
+KLL sketches of Apache DataSketches: up to k values they are exact; beyond, a quantile's rank is off by about
+0.07 % (k = 4,096), in 93 kB a million queries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _K = 4096
 
 
 def sketch_queries(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return QUANTILE_SKETCHES of query records: one row a table and measure."""
+    """Return QUANTILE_SKETCHES of query records: one row for each table and measure."""
     sketches: dict[tuple[str, str], datasketches.kll_doubles_sketch] = {}
     for batch in batches:
         for table in pc.unique(batch.column("table")).to_pylist():
@@ -48,7 +48,7 @@ def merge_sketches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def read_sketches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Return QUANTILES of merged QUANTILE_SKETCHES: where they are merged, since they are large."""
+    """Return QUANTILES of merged QUANTILE_SKETCHES, on the merging task, since sketches are large."""
     for batch in batches:
         rows = []
         for row in batch.to_pylist():

@@ -1,7 +1,7 @@
 """Expectations of a gate on bounded views of an artefact, as values; ``night/quality/`` judges them.
 
-The kinds are those of Great Expectations (1.24), which nothing here needs: an index family states what it
-expects of its own artefacts, too. ``ExpectColumnQuantileValuesToBeBetween`` is avoided: it answers with
+The kinds are those of Great Expectations (1.24), which nothing here imports: an index family states the
+expectations of its own artefacts, too. ``ExpectColumnQuantileValuesToBeBetween`` is avoided: it returns
 NumPy's bool.
 """
 
@@ -18,9 +18,9 @@ _NAME_CHARACTERS = 60
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Rows that a gate looks at; ``name`` is the column that distinguishes them, empty for a view of one row.
+    """Rows that a gate judges; ``name``: the column that distinguishes them, empty for a view of one row.
 
-    What it holds may be printed: counts and names of tables and columns, never text of queries.
+    Its values may be printed: counts and names of tables and columns, never text of queries.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -29,10 +29,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One question to one view; ``kind`` and ``arguments`` are those of Great Expectations.
+    """One expectation of one view; ``kind`` and ``arguments`` as in Great Expectations.
 
-    ``check`` and ``expected`` are for people, ``{table}`` in them stands for the table. What a note
-    finds is told and stops nothing.
+    ``check`` and ``expected`` are for people, ``{table}`` in them stands for the table. A failed note is
+    reported and stops nothing.
     """
 
     view: str
@@ -66,7 +66,7 @@ def none(view: str, column: str, check: str) -> Expectation:
 
 
 def present(view: str, column: str, check: str) -> Expectation:
-    """Expect a value everywhere; what is no number (NaN) is none either."""
+    """Expect a value everywhere; NaN counts as none."""
     return Expectation(view, "ExpectColumnValuesToNotBeNull", check, "a value", {"column": column})
 
 
@@ -112,7 +112,7 @@ def warn_only(expectation: Expectation) -> Expectation:
 
 def value_text(value: object) -> str:
     """Return a value of a view as people read it, on one short line."""
-    if value is None or value != value:  # NaN is what a data frame makes of nothing
+    if value is None or value != value:  # a data frame holds NaN for a missing value
         return "nothing"
     if isinstance(value, bool):
         return "yes" if value else "no"

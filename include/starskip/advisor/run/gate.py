@@ -1,4 +1,4 @@
-"""A gate: the bounded views that it takes of one table's artefacts, and what it expects of them."""
+"""A gate: its bounded views of one table's artefacts, and its expectations of them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from starskip.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """``views`` are taken of the night's artefacts of one table, by name."""
+    """The views and expectations of a gate; ``views`` returns views of the night's artefacts of one table."""
 
     views: Callable[[Night, str], Mapping[str, View]]
     expectations: Callable[[Settings], Sequence[Expectation]]
 
 
 def fields_view(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> View:
-    """Return a row a field: in how many of ``rows`` it is missing, and its least value."""
+    """Return one row for each field: the number of ``rows`` without it, and its least value."""
     found = {
         name: [value for row in rows if (value := row.get(name)) == value and value is not None]
         for name in names
@@ -36,10 +36,10 @@ def fields_view(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> View
 
 
 def mapping_of(value: object) -> Mapping[str, Any]:
-    """Return ``value``, a property of a manifest, where it is a mapping, else an empty one."""
+    """Return ``value``, a property of a manifest, if it is a mapping, else an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def number_of(value: object) -> float | None:
-    """Return ``value`` where it is a number that can be compared, else None."""
+    """Return ``value`` if it is a number that can be compared, else None."""
     return value if isinstance(value, int | float) and isfinite(value) else None

@@ -1,7 +1,7 @@
 """Verdicts of the gates on a night's tables, and the tables that a stage may therefore work on.
 
-A gate judges table by table; a table that fails is left out by the stages behind that gate, while its
-last report stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part a table.
+A gate judges table by table. The stages behind the gate leave out a table that fails, and its last report
+stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part for each table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from starskip.storage.newest_manifest import ListedManifest, newest_manifest
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One expectation of the gate after ``stage``, in words of what was seen and what was expected."""
+    """One expectation of the gate after ``stage``: the seen and the expected values, in words."""
 
     stage: str
     check: str
@@ -72,7 +72,7 @@ def read_verdicts(night: Night, stages: Iterable[str] = STAGE_NAMES) -> list[Gat
 
 
 def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
-    """Return of each table that failed a gate the verdict of the first such one, its failed checks alone."""
+    """Return for each table that failed a gate the first such verdict, with its failed checks alone."""
     stopping: dict[str, GateVerdict] = {}
     for stage in STAGE_NAMES:
         chain = night.store.chain(f"gate_{stage}", night.date_text)
@@ -85,7 +85,7 @@ def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
 def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
     """Return each table that failed a gate of a stage before ``before`` (or any), with that stage.
 
-    Before write_report the gates of stages that build and prove stop no table.
+    Before write_report, a failed gate of a stage that builds or proves stops no table.
     """
     stages = STAGE_NAMES if before is None else STAGE_NAMES[: STAGE_NAMES.index(before)]
     if before == "write_report":
@@ -96,7 +96,7 @@ def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
 def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
     """Return the night's tables of ``artefact`` that no gate has stopped and no stage failed on, sorted.
 
-    Raises SourceError where the artefact of this night is not there: the stage that makes it has not run.
+    Raises SourceError if the artefact of this night is missing: the stage that makes it has not run.
     """
     snapshot = night.store.snapshot(artefact, night.date_text)
     if snapshot is None:
@@ -126,7 +126,7 @@ def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -
         return GateVerdict(table, stage, tuple(_check(stage, each) for each in found))
     except (KeyError, TypeError) as error:
         raise StorageError(
-            f"gate_{stage}: what it holds of {table} is no verdict of this version; run that night again",
+            f"gate_{stage}: the verdict on {table} is of another version; run that night again",
             location=f"gate_{stage}",
         ) from error
 

@@ -1,4 +1,4 @@
-"""One night: which date, which tables, where its sources and its artefacts lie."""
+"""One night: its date, its tables, and the places of its sources and artefacts."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
 
 ADVICE_NIGHTS = 8
-"""Nights in which the newest advice is looked for, where the window of votes is shorter: a week."""
+"""Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
 
 @dataclass(frozen=True, slots=True)
 class Night:
     """Arguments of all stages of a run.
 
-    ``tables``: those to work on; None means all that are found. ``log_paths`` may hold
+    ``tables``: the tables to work on; None means all tables that are found. ``log_paths`` may hold
     ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
-    into the manifests. ``lake_tables``: those of the tables whose rows lie in the lake, too or alone, where
-    what is chosen can be built. ``segments_root`` is empty where all do alone. ``skipping_root``: where their
-    skipping metadata lies, None for beside their files. ``skipping_modules``: Python modules of index types
-    and functions of the users' own; ``family_modules``: those of their index families.
+    into the manifests. ``lake_tables``: the tables whose rows lie in the lake, too or alone; chosen indexes
+    can be built there. ``segments_root``: empty if all tables lie in the lake alone. ``skipping_root``: the
+    place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
+    users' index types and functions; ``family_modules``: modules of users' index families.
     """
 
     run_date: date

@@ -1,4 +1,4 @@
-"""Tell errors in users' own modules of index types as such, so that they end one table's work only."""
+"""Convert errors in users' modules of index types to StarskipError, so that they stop one table only."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from starskip.errors import StarskipError
 
 @contextmanager
 def plugin_errors(night: Night) -> Iterator[None]:
-    """Raise StarskipError for what a module of ``skipping.modules`` raises in here, with its line.
+    """Raise StarskipError for an error of a module of ``skipping.modules``, with its line.
 
-    Not with the error's own words: they may repeat a literal of a query.
+    The message leaves out the error's own words: they may repeat a literal of a query.
     """
     try:
         yield

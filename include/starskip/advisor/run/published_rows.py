@@ -1,4 +1,4 @@
-"""Return the rows that a night has published of one table, none where it has not come to it."""
+"""Return the rows that a night has published for one table, none if the night has not reached it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Row = Mapping[str, Any]
 
 
 def published_rows(night: Night, artefact: str, table: str) -> tuple[list[Row], Mapping[str, Any]]:
-    """Return the rows and the properties of the table's part, none of either where there is no part."""
+    """Return the rows and the properties of the table's part; both are empty if there is no part."""
     snapshot = night.store.snapshot(artefact, night.date_text)
     part = snapshot.parts([table]).get(table) if snapshot else None
     if snapshot is None or part is None:

@@ -1,7 +1,7 @@
-"""The register of the night's stages: what each runs, publishes, and is judged by; light for the DAG file.
+"""The register of the night's stages: their functions, artefacts and gates; light for the DAG file.
 
 Functions and gates stand here as ``package.module:name`` and are imported when they are asked for: the DAG
-file reads the names alone, and some stages and gates bring Arrow, DuckDB or SciPy.
+file reads the names alone, and some stages and gates import Arrow, DuckDB or SciPy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 class Stage:
     """One stage of the night.
 
-    ``function`` and ``gate``: where they stand; families may bring more gates.
-    ``artefact``: what it publishes for its gate, and ``beside``: what more for later stages. ``made_of``: the
-    artefact whose tables it must all have worked on, empty where sources decide that. ``stops_report``: a
-    table that fails its gate gets no report; what is built and proved costs none, since the advice stands
-    without. ``builds``: the artefact of current state that it keeps in the store, empty where there is none.
+    ``function`` and ``gate``: their places; families may bring more gates. ``artefact``: the artefact that
+    its gate judges, and ``beside``: further artefacts for later stages. ``made_of``: the artefact whose
+    tables the stage must all have worked on, empty if sources decide that. ``stops_report``: a table that
+    fails the gate gets no report; a failed build or proof stops no report, since the advice stands without
+    it. ``builds``: the artefact of current state that it keeps in the store, empty if there is none.
     """
 
     name: str

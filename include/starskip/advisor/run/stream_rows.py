@@ -15,7 +15,7 @@ ROWS_A_BATCH = 65_536
 
 
 def published(night: Night, artefact: str) -> Snapshot:
-    """Return the newest version of ``artefact`` of the night; raises SourceError where there is none."""
+    """Return the newest version of ``artefact`` of the night; raises SourceError if there is none."""
     snapshot = night.store.snapshot(artefact, night.date_text)
     if snapshot is None:
         raise SourceError(

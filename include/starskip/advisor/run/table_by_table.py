@@ -1,4 +1,4 @@
-"""Work on all tables at once that falls back to one at a time: what fails on one fails on that one alone.
+"""Work on all tables at once, and on one table at a time if that fails: then only that table fails.
 
 A table that failed keeps the advice of its last night: its part of the stage's artefact says why, the stages
 behind leave it out, and the gate names it.
@@ -26,21 +26,21 @@ Result = TypeVar("Result")
 
 @dataclass(slots=True)
 class TableResults(Generic[Result]):
-    """Results of the work, once for all tables or once a table; ``failures``: table to reason."""
+    """Results of the work: one for all tables, or one for each table; ``failures``: table to reason."""
 
     results: list[Result] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
 
     def left_of(self, tables: Iterable[str]) -> tuple[str, ...]:
-        """Return those of ``tables`` that have not failed."""
+        """Return the ``tables`` that have not failed."""
         return tuple(table for table in tables if table not in self.failures)
 
 
 def table_by_table(tables: Sequence[str], work: Callable[[Sequence[str]], Result]) -> TableResults[Result]:
-    """Return what ``work`` makes of ``tables``; should that fail, what it makes of each alone.
+    """Return the result of ``work`` on all ``tables``; if that fails, its result on each table alone.
 
-    ``work`` may therefore run more than once. Raises what concerns more than a table (a store, an engine,
-    what may have passed by the next try), and the first failure where no table is left.
+    ``work`` may therefore run more than once. Raises an error that concerns more than a table (a store, an
+    engine, an error that a retry may mend), and the first failure if no table is left.
     """
     try:
         return TableResults([work(tables)])
@@ -59,7 +59,7 @@ def table_by_table(tables: Sequence[str], work: Callable[[Sequence[str]], Result
 
 
 def is_of_one_table(error: Exception) -> bool:
-    """Return whether an error may be one table's, rather than a store's, an engine's or the moment's."""
+    """Return whether an error may be one table's, and not a store's, an engine's or a passing one."""
     if isinstance(error, TransientError | StorageError | OSError):
         return False
     is_of_engine = type(error).__module__.partition(".")[0] in _ENGINES
@@ -67,7 +67,7 @@ def is_of_one_table(error: Exception) -> bool:
 
 
 def is_ours(error: Exception) -> bool:
-    """Return whether an error is one of ours that a retry will not mend."""
+    """Return whether an error is Starskip's own and a retry will not mend it."""
     return isinstance(error, StarskipError) and not isinstance(error, TransientError)
 
 
@@ -76,7 +76,7 @@ def failure_words(error: Exception) -> str:
     if isinstance(error, StarskipError):
         return str(error)
     if _STACK in str(error):
-        # Spark tells of a fault on an executor with the whole stack of its Python.
+        # Spark reports a fault on an executor with the whole stack of its Python.
         behind = str(error).partition(_STACK)[2].splitlines()
         words = next((line for line in behind if line and not line[0].isspace()), type(error).__name__)
         return printable(f"a fault of Starskip: {mask_literals(words)}", 300)
@@ -87,12 +87,12 @@ def failure_words(error: Exception) -> str:
 
 
 def failed_parts(failures: Mapping[str, str]) -> dict[str, Part]:
-    """Return the parts by which the stages behind, the gate and the report pages know of the failures."""
+    """Return the parts that report the failures to the stages behind, the gate and the report pages."""
     return {table: Part((), {FAILED: reason}) for table, reason in failures.items()}
 
 
 def failure_warnings(stage: str, failures: Mapping[str, str]) -> list[str]:
-    """Return a warning a table that failed."""
+    """Return a warning for each table that failed."""
     return [
         printable(f"table {table} is left out, its last advice stands: {stage} failed: {reason}")
         for table, reason in sorted(failures.items())

@@ -1,4 +1,4 @@
-"""Where in users' own modules an error arose."""
+"""Find the place in users' own modules where an error arose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from starskip.sql.masking import mask_literals
 def user_line(error: BaseException, modules: Sequence[str]) -> tuple[str, int] | None:
     """Return module and line of the last step within ``modules``; None if the error passed through none.
 
-    Of a package that is named, its modules are meant, too.
+    The name of a package includes its modules.
     """
     frames = traceback.walk_tb(error.__traceback__)
     places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
@@ -21,6 +21,6 @@ def user_line(error: BaseException, modules: Sequence[str]) -> tuple[str, int] |
 
 
 def error_words(error: BaseException, *, is_masked: bool) -> str:
-    """Return kind and words of an error; masked, since they may repeat a literal of a query."""
+    """Return kind and words of an error; masked if the words may repeat a literal of a query."""
     words = first_line(error) if isinstance(error, Exception) else str(error)
     return f"{type(error).__name__}: {mask_literals(words) if is_masked else words}"

@@ -6,7 +6,7 @@ from starskip.advisor.run.night import Night
 
 
 def withheld_builds(night: Night, advice: str) -> str:
-    """Return why this night builds nothing of what the artefact ``advice`` advises, empty if it builds."""
+    """Return why this night does not build the indexes of the artefact ``advice``, empty if it does."""
     if not night.settings.building.build_indexes:
         return "this run advises and builds nothing (build_indexes; a backfill never builds)"
     newest = max(night.store.run_dates(advice))

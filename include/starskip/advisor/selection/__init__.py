@@ -1,1 +1,1 @@
-"""Votes, sizes and budgets to the chosen set of indexes and the refusals."""
+"""Select indexes: from votes, sizes and budgets to the chosen set and the refusals."""

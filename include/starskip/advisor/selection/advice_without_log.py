@@ -2,7 +2,7 @@
 
 Source: Automated Inverted Index Recommendation, comments.
 
-The selection is the one of every night; only the votes are made up, one query a column.
+The selection is the same as every night's; only the votes are assumed, one query a column.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TAIL = 0.05
 
 
 ColumnWeights = Mapping[str, Mapping[str, float]]
-"""Weights of columns by table; those under "" hold for every table that has the column."""
+"""Weights of columns by table; weights under "" hold for every table that has the column."""
 
 
 def advice_without_log(
@@ -46,8 +46,8 @@ def advice_without_log(
 ) -> TableAdvice:
     """Return the advice for a table whose columns are queried as ``weights`` say, or equally without any.
 
-    Its counts of queries are 0, no index is dropped and no query is typical. Raises SourceError for a
-    weight of a column that the table lacks.
+    Its counts of queries are 0, no index is dropped and no query is typical. Raises SourceError for a weight
+    of a column that the table lacks.
     """
     of_table = _of_table(overview, weights)
     candidates = candidate_indexes(overview, families.with_path, settings)
@@ -63,7 +63,7 @@ def advice_without_log(
         )
         for name, entries in guessed.entries.items()
     ]
-    # What judges queries has none to judge; a baseline ranks by what queries did.
+    # There are no queries to judge, or for a baseline to rank by.
     plain = settings.changed(
         {
             "scoring.strategy": "estimation",
@@ -103,10 +103,10 @@ def advice_without_log(
 
 
 def unknown_weights(weights: ColumnWeights, overviews: Mapping[str, TableOverview]) -> list[str]:
-    """Return a sentence for each weight that is of no table or column of ``overviews``.
+    """Return a sentence for each weight that fits no table or column of ``overviews``.
 
-    Raises SourceError where that is true of all of them: then the advice would be about nothing; and for a
-    weight of a named table that lacks the column.
+    Raises SourceError if no weight fits: then the advice would be about nothing. Raises it also for a weight
+    of a named table that lacks the column.
     """
     for table, overview in overviews.items():
         for column in weights.get(table, {}):
@@ -141,9 +141,9 @@ def _skeleton(table: str, column: str) -> str:
 def guess_interval(saved: Mapping[str, float], entries: Mapping[str, float]) -> SavingInterval:
     """Return the saved ratio with the 90 % interval around it; both mappings are by column, in entries.
 
-    The columns' shares of all entries are a draw from a Dirichlet distribution around the assumed ones, with
-    the weight of one query a column; the saving has the beta distribution of the same mean and variance. No
-    column saves more than its entries; one that loses (another sort order) saves less than 0.
+    The columns' shares of all entries are a draw from a Dirichlet distribution around the assumed shares,
+    with the weight of one query a column; the saving has the beta distribution of the same mean and variance.
+    No column saves more than its entries; a column that loses (another sort order) saves less than 0.
     """
     scanned = np.array([value for value in entries.values() if value > 0])
     total = float(scanned.sum())

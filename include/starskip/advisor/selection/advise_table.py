@@ -1,8 +1,9 @@
-"""The advice for one table, from what its queries voted for.
+"""The advice for one table, from the votes of its queries.
 
 One choice is made among the indexes on columns and the answers of whole queries ("Automated inverted index
 recommendation", II.3 C, with star-trees and other answers beside them). Then the curve over K is drawn for
-the indexes, what was not chosen gets its reason, and what exists and helps nobody is proposed as a drop.
+the indexes, each candidate that was not chosen gets its reason, and an existing index that helps no query is
+proposed as a drop.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _typical(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -
 
 
 def _left(answers: ChosenAnswers, shape_id: str, shape: ShapeEntries) -> float:
-    """Return the entries that an answered shape goes on reading."""
+    """Return the entries that an answered shape still reads."""
     answer = answers.answers[answers.answered[shape_id]]
     if shape_id in answer.entries_read:
         return shape.queries * answer.entries_read[shape_id]

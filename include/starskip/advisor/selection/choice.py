@@ -29,9 +29,9 @@ class ChoiceLimits:
     """Limits of a choice.
 
     ``max_indexes``: indexes on columns. ``max_answers``: answers by their family. ``storage_bytes``: all
-    together, None for no limit; what has no size in ``size_bytes`` fits none. ``time_s``: seconds of the
-    whole choice, after which the best set found is taken. ``file_bytes``: by family of indexes of files, of
-    which there may be any number, the bytes for them; None for no limit.
+    together, None for no limit; an index without a size in ``size_bytes`` exceeds any limit. ``time_s``:
+    seconds of the whole choice, after which the best set found is taken. ``file_bytes``: by family of indexes
+    of files, whose number is not limited, the bytes for them; None for no limit.
     """
 
     max_indexes: int
@@ -44,9 +44,9 @@ class ChoiceLimits:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen indexes and answers, what they are worth (savings less upkeep), and a bound on the worth.
+    """The chosen indexes and answers, their worth (savings less upkeep), and a bound on the worth.
 
-    ``added``: by each answer that is not chosen, what it would change the worth by beside what is.
+    ``added``: for each answer that is not chosen, by how much adding it would change the worth.
     """
 
     indexes: IndexSet
@@ -57,7 +57,7 @@ class Choice:
 
     @property
     def gap_ratio(self) -> float:
-        """Share of the bound by which a better set could be better; 0 where none is, infinite if unknown."""
+        """Share of the bound by which a set could be better; 0 if none is, infinite if unknown."""
         gap = self.bound - self.worth
         if isinf(gap):
             return inf
@@ -73,14 +73,14 @@ def choose(
 ) -> Choice:
     """Return the best set; the order of ``lists`` and ``answers`` changes nothing.
 
-    ``upkeep_entries``: what an index or answer must pay back, by it; a negative one favours it among those
-    that save something. Nothing is chosen that adds nothing. Of indexes that save the same in a set, the one
-    of fewer bytes is taken.
+    ``upkeep_entries``: by index or answer, the entries that it must pay back; a negative number favours it
+    among those that save something. An index or answer that adds nothing is never chosen. If two indexes save
+    the same in a set, the smaller one is taken.
     """
     deadline = monotonic() + limits.time_s
     if limits.storage_bytes is not None or not limits.file_bytes:
         return _chosen(lists, limits, answers, upkeep_entries, deadline)
-    # Nothing is shared between indexes of files and the rest: each part is a smaller programme.
+    # Indexes of files share nothing with the rest, so each part is a smaller programme.
     parts: dict[str, list[VoteList]] = {"": []}
     for votes in lists:
         family = min(votes.indexes).family
@@ -88,7 +88,7 @@ def choose(
     others = []
     for number, family in enumerate(sorted(parts.keys() - {""})):
         now = monotonic()
-        # An even share of what is left: the time that one part spares goes to the next ones.
+        # Each part gets an even share of the remaining time: unused time goes to the next parts.
         until = now + (deadline - now) / (len(parts) - number)
         others.append(_chosen(parts[family], limits, (), upkeep_entries, until))
     main = _chosen(parts[""], limits, answers, upkeep_entries, deadline)
@@ -151,7 +151,7 @@ def _solved(values: SetValues, limits: LinearLimits, start: Flags, deadline: flo
         solved = solve(values, cut, start, deadline - monotonic())
         if solved.chosen is None or limits.allow(solved.chosen[None, :])[0]:
             return solved
-        # Some bytes too many, within the solver's tolerance: neither this set nor one that holds it.
+        # Some bytes too many, within the solver's tolerance: exclude this set and every set that holds it.
         row = solved.chosen.astype(np.float64)
         cut = replace(
             cut, amounts=np.vstack([cut.amounts, row]), at_most=np.append(cut.at_most, row.sum() - 1.0)
@@ -183,7 +183,7 @@ def _linear_limits(items: ChoiceItems, limits: ChoiceLimits) -> LinearLimits:
 
 
 def _sizes(items: ChoiceItems, limits: ChoiceLimits, unknown: float) -> Amounts:
-    """Return the bytes of each index and answer; what is of unknown size cannot be promised to fit."""
+    """Return the bytes of each index and answer; an unknown size cannot be promised to fit."""
     of_indexes = [limits.size_bytes.get(index, unknown) for index in items.indexes]
     of_answers = [unknown if answer.size_bytes is None else answer.size_bytes for answer in items.answers]
     return np.array([*of_indexes, *of_answers], np.float64)
@@ -192,7 +192,7 @@ def _sizes(items: ChoiceItems, limits: ChoiceLimits, unknown: float) -> Amounts:
 def _smallest_twins(
     values: SetValues, linear: LinearLimits, chosen: Flags, limits: ChoiceLimits, deadline: float
 ) -> Flags:
-    """Put a smaller index in the place of each that saves no more: the solver takes any of a tie."""
+    """Replace each index by a smaller one that saves as much: the solver takes any of a tie."""
     size_of = dict(limits.size_bytes)
     indexes = values.items.indexes
     by_size = sorted(
@@ -220,13 +220,13 @@ def _smallest_twins(
 
 
 def _without_idle(values: SetValues, chosen: Flags) -> Flags:
-    """Leave out, one after the other, what pays for nothing: leaving one out may make another idle."""
+    """Leave out, one after the other, members that do not pay: leaving one out may make another idle."""
     members = np.flatnonzero(chosen)[::-1]
     if not len(members):
         return chosen
     without = np.repeat(chosen[None, :], len(members) + 1, axis=0)
     without[np.arange(1, len(members) + 1), members] = False
-    # A bonus for staying is no reason to stay where nothing is saved.
+    # A bonus for staying is no reason to keep an index that saves nothing.
     bonus = np.concatenate([[0.0], np.minimum(values.costs[members], 0.0)])
     worth = values.worth(without) - bonus
     idle = np.flatnonzero(worth[1:] >= worth[0])

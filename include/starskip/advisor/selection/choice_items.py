@@ -1,8 +1,8 @@
 """Items of the one choice: votes for sets of indexes, and answers of whole queries, merged and as arrays.
 
-A vote list is a part of the work of some queries with exclusive alternatives, each a set of indexes and what
-it saves. An answer serves whole queries: where it is exclusive the engine takes it whatever indexes there
-are, so that the votes of these queries count no more; else it counts where it saves more than they do.
+A vote list is a part of the work of some queries with exclusive alternatives, each a set of indexes and its
+saving. An answer serves whole queries. If it is exclusive, the engine takes it whatever indexes there are, so
+that the votes of these queries do not count; otherwise it counts only if it saves more than the votes.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ItemList:
-    """Vote lists that save the same together, as one.
+    """Vote lists that save the same together, merged into one.
 
     ``answered_by``: positions of the exclusive answers that serve its queries. ``shape``: the shape whose
-    answers it competes with, -1 where none is exclusive-free.
+    other answers it competes with, -1 if there are none.
     """
 
     votes: VoteList
@@ -39,8 +39,8 @@ class ChoiceItems:
     """Items that a choice is made from.
 
     ``answers`` stand in the order in which the engine tries the exclusive ones. ``exclusive_gains``: by group
-    of shapes (rows) and answer, the entries saved; NaN where the answer does not serve the group.
-    ``other_gains``: the same of answers that are not exclusive, by the shapes of ``ItemList.shape``.
+    of shapes (rows) and answer, the entries saved; NaN if the answer does not serve the group.
+    ``other_gains``: the same for answers that are not exclusive, by the shapes of ``ItemList.shape``.
     """
 
     indexes: tuple[Index, ...]
@@ -94,10 +94,11 @@ def choice_items(lists: Sequence[VoteList], answers: Sequence[AnswerCandidate]) 
 
 
 def _together(lists: Iterable[VoteList]) -> list[VoteList]:
-    """Return fewer lists that save the same together, whatever is chosen.
+    """Merge lists; the merged lists save the same as all of them, whatever set is chosen.
 
-    Of a complete list the set counts that is chosen, so one goes into any other that has its indexes. Of
-    others the best set counts that is built, which is the same one where their sets have the same order.
+    A complete list knows the saving of every chosen set, so it is added to any list that has all of its
+    indexes. In any other list the best built set counts. Two such lists are added if they rank the same sets
+    in the same order: then the best built set is the same in both.
     """
     lists = list(lists)
     sums: dict[tuple[IndexSet, ...], dict[IndexSet, float]] = {}
@@ -123,7 +124,7 @@ def _together(lists: Iterable[VoteList]) -> list[VoteList]:
 
 
 def _add_to(sums: dict[IndexSet, float], votes: VoteList) -> None:
-    """Add what ``votes`` saves with each set of ``sums``, which are sets of its own or hold them."""
+    """Add the saving of ``votes`` to each set of ``sums``; each of these sets contains a set of ``votes``."""
     for needed in sums:
         own = needed & votes.indexes if votes.is_complete else needed
         sums[needed] += votes.alternatives.get(own, NOTHING).entries

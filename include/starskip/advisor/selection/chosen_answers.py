@@ -20,9 +20,9 @@ from starskip.number_text import saves
 class AnswerTerms:
     """Terms on which the answers of one family are chosen.
 
-    ``max_answers``: how many, None for any number. ``total_entries``: all that queries scan. An answer must
-    save ``min_gain_ratio`` of it, and a larger one as much for each ``gain_bytes`` (None whatever its size):
-    it is read, written and refreshed.
+    ``max_answers``: how many, None for any number. ``total_entries``: all entries that queries scan. An
+    answer must save ``min_gain_ratio`` of them, once for each ``gain_bytes`` of its size (None: once,
+    whatever its size): a larger answer costs more to read, write and refresh.
     """
 
     total_entries: float
@@ -43,9 +43,9 @@ class AnswerTerms:
 class ChosenAnswers:
     """Chosen answers, exclusive ones in the order in which queries try them, and the others with reasons.
 
-    ``answered``: each shape that an answer serves, with the answer's position. ``indexes``: those on columns
-    that were chosen with them, ``file_indexes``: those of files, which take ``file_bytes``. ``gap_ratio``: by
-    how much another choice could be better, ``bound``: as in Choice.
+    ``answered``: each shape that an answer serves, with the answer's position. ``indexes``: the indexes on
+    columns that were chosen with them. ``file_indexes``: the chosen indexes of files, which take
+    ``file_bytes``. ``gap_ratio``: by how much another choice could be better, ``bound``: as in Choice.
     """
 
     answers: tuple[AnswerCandidate, ...] = ()
@@ -58,7 +58,7 @@ class ChosenAnswers:
     bound: float = 0.0
 
     def saving_entries(self, position: int) -> float:
-        """Return what an answer saves the shapes that it serves."""
+        """Return the entries that an answer saves in the shapes that it serves."""
         return sum(
             self.answers[position].saving_entries[shape]
             for shape, serving in self.answered.items()
@@ -71,7 +71,7 @@ class ChosenAnswers:
 
     @property
     def size_bytes(self) -> float:
-        """The bytes of all of them, and of the indexes of files, as far as they are known."""
+        """The known bytes of the chosen answers and of the indexes of files."""
         return self.file_bytes + sum(answer.size_bytes or 0.0 for answer in self.answers)
 
     def unanswered(self, lists: Sequence[VoteList]) -> list[VoteList]:
@@ -94,8 +94,8 @@ def chosen_answers(
 
     ``lists``: votes for indexes. ``index_entries``: all entries scanned in filter, of which an index must
     save the budget's least gain. ``kept``: indexes and answers of the last advice, which stay unless others
-    save ``switch_gain_ratio`` more. ``terms``: those of each family of ``candidates``. ``skips``: what
-    families offer for files, whose indexes come under the same ``storage_bytes``.
+    save ``switch_gain_ratio`` more. ``terms``: by family of ``candidates``. ``skips``: the offers of families
+    of indexes of files, which fall under the same ``storage_bytes``.
     """
     voted = frozenset().union(*(votes.indexes for votes in lists)) if lists else frozenset()
     upkeep = dict.fromkeys(voted, budget.min_gain_ratio * index_entries)
@@ -136,9 +136,9 @@ def chosen_answers(
 
 
 def skip_lists(skips: Sequence[FileSkips]) -> list[VoteList]:
-    """Return a vote list for each group of files that the same indexes spare.
+    """Return a vote list for each group of files that the same indexes skip.
 
-    A set of indexes spares a group whole or not at all, so the best built one counts, whichever it is.
+    A set of indexes skips a whole group or none of it, so the best built set counts, whichever it is.
     """
     found = []
     for each in skips:
@@ -191,6 +191,6 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
     else:
         reason = Reason.COVERED_BY_CHOSEN
     beside = added + terms.must_gain(answer) / total
-    detail = f"by itself it {saves(alone)} of all entries, beside what is chosen it {saves(beside)}"
+    detail = f"by itself it {saves(alone)} of all entries, beside the chosen set it {saves(beside)}"
     size_bytes = None if size is None else round(size)
     return refused(answer.index, reason, detail, alone, size_bytes)

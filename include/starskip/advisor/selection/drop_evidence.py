@@ -10,19 +10,19 @@ from starskip.advisor.selection.look_back import NightVotes
 
 @dataclass(frozen=True, slots=True)
 class DropEvidence:
-    """Queries of some nights, and those not understood; printed as "9 queries in 1 night"."""
+    """Queries of some nights, and how many were not understood; printed as "9 queries in 1 night"."""
 
     queries: float
     unparsed: float
     nights: int
 
     def __str__(self) -> str:
-        """Return how much was looked at."""
+        """Return the number of queries and nights in words."""
         nights = "1 night" if self.nights == 1 else f"{self.nights} nights"
         return f"{self.queries:,.0f} queries in {nights}"
 
     def lack(self, min_queries: int, max_unparsed_ratio: float) -> str:
-        """Return why this is too little to call an index unneeded; empty if it is enough."""
+        """Return why the evidence is too little to call an index unneeded; empty if it is enough."""
         if self.queries < min_queries:
             return f"{self} are too few to call an index unneeded: at least {min_queries:,} are asked for"
         if self.unparsed > max_unparsed_ratio * self.queries:

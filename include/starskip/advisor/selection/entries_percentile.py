@@ -2,9 +2,9 @@
 
 Source: Automated Inverted Index Recommendation, III.1.
 
-``desirableNumEntriesScannedInFilter`` asks how many indexes it takes to bring queries below a
-threshold. The percentile is taken over the shapes, each weighted by its queries and standing at its
-mean: what single queries of a shape differ in is not kept.
+``desirableNumEntriesScannedInFilter`` asks how many indexes it takes to bring queries below a threshold. The
+percentile is taken over the shapes, each weighted by its queries and standing at its mean: the differences
+between the queries of a shape are not kept.
 """
 
 from __future__ import annotations

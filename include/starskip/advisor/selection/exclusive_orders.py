@@ -1,4 +1,4 @@
-"""Votes for a sorted column, completed: each column's order takes the savings of the present one away."""
+"""Votes for a sorted column, completed: each column's order loses the savings of the present one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from starskip.advisor.selection.vote_list import NOTHING, VoteList
 def exclusive_orders(lists: Sequence[VoteList]) -> list[VoteList]:
     """Return the lists with a saving, often negative, for every candidate column of the table.
 
-    Scoring gives a list the columns that it asks for, and what any other order does to it; the
-    design's "changing the sorted column takes the old one's savings away".
+    The cost model gives a list the columns that it filters by, and the effect of any other order; "changing
+    the sorted column takes the old one's savings away" (the design).
     """
     another = frozenset({SORTED_BY_ANOTHER})
     candidates = frozenset().union(*(item.indexes for item in lists)) - another if lists else frozenset()

@@ -35,7 +35,7 @@ def columns_without_votes(
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column that has no vote, by number of queries.
 
-    ``families``: those that were considered; a refusal names the first of them.
+    ``families``: the considered families; a refusal names the first of them.
     """
     voted_columns = {index.column for index in voted}
     uses = _uses(shapes, families, rules)
@@ -58,7 +58,7 @@ def without_segments(shapes: Uses, family: Family, rules: AccessRules) -> tuple[
 def without_enough_queries(
     shapes: Uses, family: Family, rules: AccessRules, queries: float, least: int
 ) -> tuple[Verdict, ...]:
-    """Return a refusal for each filtered column of a table that too few queries ask for any advice."""
+    """Return a refusal for each filtered column of a table with too few queries for any advice."""
     detail = (
         f"not enough data for this table: {queries:,.0f} queries may vote, at least {least:,} are asked for"
     )
@@ -69,7 +69,7 @@ def without_enough_queries(
 
 
 def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessRules) -> frozenset[Index]:
-    """Return those of ``indexes`` that answer a predicate of some query."""
+    """Return the ``indexes`` that answer a predicate of some query."""
     asked = {leaf for shape, _ in shapes for leaf in leaves(shape.filter)}
     return frozenset(
         item

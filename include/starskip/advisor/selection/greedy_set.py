@@ -1,9 +1,9 @@
 """A good set of indexes and answers, found greedily and improved by exchanges: the floor of the exact choice.
 
-Greedy by what an addition is worth, and once more by what it is worth for each byte where bytes are limited
-(Khuller, Moss and Naor, "The budgeted maximum coverage problem", 1999). An addition is one index, one answer
-or a set of indexes that some queries can use together only. Then one member is exchanged for another, or
-dropped, as long as that helps.
+Greedy by the worth of an addition, and once more by its worth for each byte where bytes are limited (Khuller,
+Moss and Naor, "The budgeted maximum coverage problem", 1999). An addition is one index, one answer or a set
+of indexes that some queries can use together only. Then one member is exchanged for another, or dropped, as
+long as that helps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LEAST_SHARE = 1e-9
 class LinearLimits:
     """``amounts @ chosen <= at_most``, one row a limit; chosen over indexes, then answers.
 
-    ``byte_shares``: the largest share of a limit of bytes that each takes, None where no bytes are limited.
+    ``byte_shares``: the largest share of a limit of bytes that each takes, None if no bytes are limited.
     """
 
     amounts: Amounts
@@ -57,7 +57,7 @@ def greedy_set(values: SetValues, limits: LinearLimits, time_s: float) -> Flags:
 
 
 def _moves(values: SetValues) -> Flags:
-    """Return what may be added at once: rows over indexes and answers."""
+    """Return the sets that may be added at once: rows over indexes and answers."""
     singles = np.eye(values.variables, dtype=np.bool_)
     is_bundle = (values.sizes > 1) & (values.sizes <= 4)
     found: dict[tuple[int, ...], float] = {}
@@ -79,7 +79,7 @@ def _grown(
     shares: Amounts | None,
     has_time: Callable[[], bool],
 ) -> Flags:
-    """Return what additions lead to; the first is made whatever the time."""
+    """Return the set after all worthwhile additions; the first addition is made whatever the time."""
     chosen: Flags = np.zeros(values.variables, np.bool_)
     worth = float(values.worth(chosen[None, :])[0])
     while not chosen.any() or has_time():

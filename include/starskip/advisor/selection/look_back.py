@@ -1,7 +1,7 @@
-"""Votes of several nights as those of one: a window whose nights weigh less the older they are.
+"""Votes of several nights merged into one night's votes; older nights weigh less.
 
-Weekends and one odd day must not turn the advice round. An earlier night voted on the indexes of its day;
-its votes are converted to the indexes of tonight, so that following the advice does not turn it round.
+Weekends and one odd day must not turn the advice round. An earlier night voted on the indexes of its day; its
+votes are converted to the indexes of tonight, so that following the advice does not turn it round.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from starskip.advisor.workload.shape_entries import ShapeEntries
 
 @dataclass(frozen=True, slots=True)
 class NightVotes:
-    """The votes of one table and night; ``in_force``: the indexes that the table had then.
+    """The votes of one table and night; ``in_force``: the table's indexes that night.
 
-    ``order``: its sorted columns. ``shapes``: what the queries of each shape scanned. ``asked``: those
-    of ``in_force`` that answer a predicate of some query. ``queries``: how many ran, whatever their weight,
-    and ``unparsed`` of them were not understood.
+    ``order``: its sorted columns. ``shapes``: the entries that the queries of each shape scanned. ``asked``:
+    the indexes of ``in_force`` that answer a predicate of some query. ``queries``: how many ran, whatever
+    their weight; ``unparsed``: how many of them were not understood.
     """
 
     lists: Sequence[VoteList]
@@ -35,7 +35,7 @@ class NightVotes:
 
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
-    """Return whether an earlier night's votes can be restated for tonight: not after another sort order."""
+    """Return whether an earlier night's votes can be converted: not after another sort order."""
     return earlier.order == tonight.order
 
 
@@ -88,8 +88,8 @@ def _added(first: VoteList, second: VoteList) -> VoteList:
 def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
     """Return the night's votes as they would be with the indexes of ``in_force``.
 
-    What the new indexes would have saved then is gone from the entries, what the dropped ones saved is
-    added; the squares stay those of that night.
+    The entries that the new indexes would have saved that night are subtracted, the entries that the dropped
+    indexes saved are added; the squares stay unchanged.
     """
     changes = (in_force - night.in_force) | {drop_of(item) for item in night.in_force - in_force}
     if not changes:
@@ -109,10 +109,10 @@ def _given(night: NightVotes, in_force: IndexSet) -> NightVotes:
 
 
 def _restated(item: VoteList, made: IndexSet) -> VoteList:
-    """Return the list with ``made`` as what is there: not to make a thing is now to undo it.
+    """Return the list as if ``made`` were built already: an alternative without a change of it now undoes it.
 
-    Where not all sets are listed, so are not all of these: every listed one beside ``made``, and the
-    undoing of each change by itself.
+    An incomplete list stays incomplete. It gets each listed set together with ``made``, and the undoing of
+    each change by itself.
     """
     sets = {frozenset(), *item.alternatives}
     if not item.is_complete:

@@ -1,8 +1,8 @@
-"""Error of the cost model itself, as a part of a table's entries that are saved.
+"""Error of the cost model itself, as a part of a table's saved entries.
 
-The walk of a filter is exact for the rows that it sees. What it does not see widens the interval: rows and
-literals that were left out of the sample, literals that the log does not hold, LIMITs that end a query in
-segments nobody knows, and functions that are not computed.
+The walk of a filter is exact for the rows that it sees. Everything that it does not see widens the interval:
+rows and literals that were left out of the sample, literals that the log does not hold, LIMITs that end a
+query in unknown segments, and functions that are not computed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUGH_ERROR_RATIO = 0.05
 
 
 def model_error_ratio(shapes: Sequence[ShapeWorkload], texts: UnloggedTexts, least: float) -> float:
-    """Return the standard deviation of a saving's error: ``least``, and more for what is roughly known."""
+    """Return the standard deviation of a saving's error: ``least``, and more for roughly known entries."""
     return hypot(
         least,
         REDACTED_ERROR_RATIO * texts.voting_entries_ratio,

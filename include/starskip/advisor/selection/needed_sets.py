@@ -1,4 +1,4 @@
-"""The sets of a vote list that a programme needs: those that no subset saves as much as."""
+"""The sets of a vote list that a programme needs: the sets that save more than each of their subsets."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starskip.advisor.selection.vote_list import IndexSet, VoteList
 def needed_sets(votes: VoteList, least: float = 0.0) -> tuple[Mapping[IndexSet, float], float]:
     """Return the sets that save more than ``least`` beyond each of their subsets, with their entries.
 
-    Beside them, by how much the list saves more at most than the returned sets say, whatever is built.
-    ``votes``: a list that no set harms.
+    Also return the most entries by which the list can save more than the returned sets say, whatever is
+    built. ``votes``: a list that no set harms.
     """
     needed: dict[IndexSet, float] = {}
     lost = 0.0

@@ -31,7 +31,7 @@ class PastNights:
     """Weight and votes of earlier nights, and the newest advice.
 
     ``chosen``: its indexes to build, ``order``: its sort order, ``kept_answers``: its answers of queries;
-    ``answers``: by family, the entries by which a table config holds these.
+    ``answers``: by family, the entries of a table config for these answers.
     """
 
     nights: Sequence[tuple[float, NightVotes]] = ()
@@ -42,7 +42,7 @@ class PastNights:
     answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def comparable_with(self, tonight: NightVotes) -> list[tuple[float, NightVotes]]:
-        """Return the nights whose votes can be read with tonight's indexes."""
+        """Return the nights whose votes can be converted to tonight's indexes."""
         return [(weight, votes) for weight, votes in self.nights if is_comparable(votes, tonight)]
 
 
@@ -50,13 +50,14 @@ NO_PAST = PastNights()
 
 
 def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = None) -> PastNights:
-    """Return what the window of the settings holds of ``table`` before ``night``.
+    """Return the votes and the advice on ``table`` in the settings' window before ``night``.
 
-    ``snapshot_of``: by default the store's, asked anew for each table; whoever asks for many keeps them.
+    ``snapshot_of``: by default the store's, asked again for each table; a caller for many tables keeps
+    snapshots.
 
     A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day. The
-    newest advice stands for itself, whether its votes count or not. A night that cannot be read any more is
-    left out with a warning: tonight's advice does not need it.
+    newest advice is returned whether its votes count or not. A night that can no longer be read is left out
+    with a warning: tonight's advice does not need it.
     """
     settings = night.settings.workload
     warnings: list[str] = []
@@ -92,14 +93,14 @@ def night_votes(
     overview: TableOverview | None,
     asked: IndexSet = frozenset(),
 ) -> NightVotes:
-    """Return the votes of one table and night with what its shapes scanned; ``asked`` as in NightVotes."""
+    """Return the votes of one table and night with the entries of its shapes; ``asked`` as in NightVotes."""
     in_force = indexes_in_force(overview) if overview else frozenset()
     order = sorted_columns(overview) if overview else frozenset()
     return _night_votes(shapes, votes, in_force, order, asked)
 
 
 def sorted_columns(overview: TableOverview) -> frozenset[str]:
-    """Return the columns that most segments are sorted by, those of one value left out."""
+    """Return the columns that most segments are sorted by, without columns of one value."""
     return frozenset(
         name
         for name, column in overview.columns.items()

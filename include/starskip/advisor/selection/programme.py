@@ -1,20 +1,21 @@
 """The one choice as a mixed integer linear programme, solved by HiGHS.
 
 As in Dash, Polyzotis and Ailamaki, "CoPhy: A Scalable, Portable, and Interactive Index Advisor" (2011): a 0/1
-variable y an index or answer, x an alternative of a vote list, z an exclusive answer of a group of shapes, w
-another answer of a shape. Maximise the savings of x, z and w less the upkeep of y, subject to
+variable y stands for an index or answer, x for an alternative of a vote list, z for an exclusive answer of a
+group of shapes, w for another answer of a shape. Maximise the savings of x, z and w less the upkeep of y,
+subject to
 
     for each list and index: sum of x whose set needs the index <= y;   for each list: sum of x <= 1
     for each group of shapes: z <= y of its answer;  z >= y - sum of y tried before it
     for each of its answers: y + sum of z tried after it <= 1, with sum of x of each of its lists
     w <= y;  sum of x + sum of w <= 1 for each list of the shape;  and the limits over y.
 
-A list whose sets all save the same, such as a group of files that any of several indexes skips, has one
-variable: at most the sum of y of its sets of one index, and of a variable for each set of several, which all
-such lists share (the maximum coverage problem). A list in which some set saves less than a subset of it is
-tied to the exact set that is chosen, since the engine uses an index whether it helps or not; where not all
-sets are listed, to the best listed one built. In a large programme sets that save hardly more than one of
-their subsets are left out, and what they could save at most is added to the bound.
+If all sets of a list save the same (such as a group of files that any of several indexes skips), the list has
+one variable: at most the sum of y of its sets of one index, and of a variable for each set of several, which
+all such lists share (the maximum coverage problem). If a set of a list saves less than one of its subsets,
+the list is tied to the exact set that is chosen, since the engine uses an index whether it helps or not; if
+not all sets are listed, to the best listed set that is built. In a large programme, sets that save hardly
+more than one of their subsets are left out, and the most that they could save is added to the bound.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ _HEURISTICS = ("feasibility_jump", "rens", "rins", "root_reduced_cost", "shiftin
 _LEAST_TIME_S = 0.1
 _MANY_SETS = 5_000
 _LEFT_OUT_RATIO = 5e-4
-"""Share of a large programme's worth that the sets which it leaves out may save together."""
+"""Share of a large programme's worth that the left out sets may save together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Solved:
-    """The best set that was found, None if none was, and a bound that no set is worth more than.
+    """The best set that was found, None if none was, and a bound on the worth of every set.
 
-    The bound is infinite where the solver failed.
+    The bound is infinite if the solver failed.
     """
 
     chosen: Flags | None
@@ -85,9 +86,9 @@ def solve(values: SetValues, limits: LinearLimits, start: Flags, time_s: float) 
 
 
 def most_worth(values: SetValues) -> float:
-    """Return a worth that no set passes, without a programme: each list and group of shapes at its best.
+    """Return a bound on any set's worth without a programme: each list and group of shapes at its best.
 
-    It stands in for the solver's bound where time ends before the first relaxation is solved.
+    It replaces the solver's bound if time ends before the first relaxation is solved.
     """
     items = values.items
     of_group: dict[frozenset[int], float] = {}
@@ -133,7 +134,8 @@ class _Rows:
         lp.a_matrix_.start_ = pointers.astype(np.int32)
         lp.a_matrix_.index_ = np.array([key for row in self._rows for key in row], np.int32)
         lp.a_matrix_.value_ = np.array([value for row in self._rows for value in row.values()], float)
-        # Given indexes and answers, the best of the rest is a vertex: only the first have to be integral.
+        # Given indexes and answers, the best of the rest is a vertex: only the first variables have to be
+        # integral.
         kinds = [highspy.HighsVarType.kInteger] * self.variables
         lp.integrality_ = kinds + [highspy.HighsVarType.kContinuous] * len(self.gains)
         solver = highspy.Highs()  # type: ignore[no-untyped-call]
@@ -141,7 +143,7 @@ class _Rows:
         solver.setOptionValue("mip_rel_gap", _GAP_RATIO)
         solver.setOptionValue("time_limit", time_s)
         solver.setOptionValue("threads", 1)
-        # There is a good set to start with; what is left is to prove how good it is.
+        # A good set to start with is known; the remaining time proves how good it is.
         solver.setOptionValue("mip_heuristic_effort", 0.0)
         for heuristic in _HEURISTICS:
             solver.setOptionValue(f"mip_heuristic_run_{heuristic}", False)
@@ -153,7 +155,7 @@ class _Rows:
         status, info = solver.getModelStatus(), solver.getInfo()
         is_optimal = status == highspy.HighsModelStatus.kOptimal
         if not is_optimal and status != highspy.HighsModelStatus.kTimeLimit:
-            # The set to start with is all there is, and nobody knows how much better another one is.
+            # Only the set to start with is known, and no bound on how much better another set is.
             return Solved(None, inf, is_proven=False)
         found = np.array(solver.getSolution().col_value[: self.variables])
         has_set = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
@@ -161,7 +163,7 @@ class _Rows:
 
 
 def _add_exclusive(rows: _Rows, values: SetValues) -> dict[frozenset[int], dict[int, list[int]]]:
-    """Add the variables z; return for each group's answers the y of each with the z tried after it."""
+    """Add the variables z; return for each group, by answer's y, the z of the answers tried after it."""
     first = len(values.items.indexes)
     of_lists = {item.answered_by for item in values.items.lists}
     found: dict[frozenset[int], dict[int, list[int]]] = {}
@@ -206,9 +208,10 @@ def _add_list(
     others: Sequence[int],
     least: float,
 ) -> float:
-    """Add a list; return what it saves more at most with sets left out, which save ``least`` beyond a subset.
+    """Add a list; return the most that its left out sets could save, each at most ``least`` beyond a subset.
 
-    ``later``: y of each answer that serves its shape, with the z of those tried after it. ``others``: its w.
+    ``later``: by the y of each answer that serves the list's shape, the z of the answers tried after it.
+    ``others``: the w of the list's shape.
     """
     votes = item.votes
     harmed = _is_harmed(votes)
@@ -223,15 +226,15 @@ def _add_list(
     if not later:
         rows.at_most(one_of, 1.0)
     for answer, after in later.items():
-        # The list, the answer, or one that is tried after it: a row without these would let half of the list
-        # count beside half of each of two answers.
+        # The list, the answer, or an answer tried after it: without this row half of the list could count
+        # beside half of each of two answers.
         rows.at_most({**one_of, answer: 1.0, **dict.fromkeys(after, 1.0)}, 1.0)
-    # Where the list is tied to what is built, either it counts or an answer does.
+    # If the list is tied to the built set, either the list counts or an answer does.
     instead = dict.fromkeys([*later, *others], -1.0)
     if exact:
         rows.at_most({**dict.fromkeys(taken.values(), -1.0), **instead}, -1.0)
-    # One row an index and not one a set: at most one set is taken, so their sum needs no more of y than each
-    # alone, and the relaxation is tighter.
+    # One row for each index and not for each set: at most one set is taken, so their sum needs no more of y
+    # than each alone, and the relaxation is tighter.
     for index in sorted(frozenset().union(*taken)):
         with_index = dict.fromkeys((x for needed, x in taken.items() if index in needed), 1.0)
         rows.at_most({**with_index, number[index]: -1.0}, 0.0)
@@ -239,7 +242,7 @@ def _add_list(
             rows.at_most({**dict.fromkeys(with_index, -1.0), **instead, number[index]: 1.0}, 0.0)
     if harmed and not exact:
         for needed in taken:
-            # Once this set is built, nothing is no alternative any more.
+            # Once this set is built, one of the sets must be taken.
             built = dict.fromkeys((number[index] for index in needed), 1.0)
             rows.at_most({**built, **dict.fromkeys(taken.values(), -1.0), **instead}, len(needed) - 1.0)
     return lost
@@ -258,7 +261,7 @@ def _is_covered(votes: VoteList) -> bool:
 def _add_covered(
     rows: _Rows, number: Mapping[Index, int], bundles: dict[IndexSet, int], votes: VoteList
 ) -> None:
-    """Add a list that any of its sets saves whole; ``bundles``: variables of sets of several indexes."""
+    """Add a list that any one of its sets saves whole; ``bundles``: variables of sets of several indexes."""
     (saved,) = {each.entries for each in votes.alternatives.values()}
     if saved <= 0:
         return
@@ -277,7 +280,7 @@ def _add_covered(
 
 
 def _is_harmed(votes: VoteList) -> bool:
-    """Return whether some set saves less than a subset of it, nothing included."""
+    """Return whether a set saves less than one of its subsets, the empty set included."""
     return any(
         saving.entries < votes.alternatives.get(needed - {item}, NOTHING).entries
         for needed, saving in votes.alternatives.items()

@@ -1,15 +1,14 @@
 """From votes to the recommendation of one table: the chosen set, the curve over K, the refusals.
 
-Adaptive K (Automated Inverted Index Recommendation, II.3 C,
-"when the marginal gain is smaller than a portion G0 … we will stop"):
-of all K up to the limit the one is taken where the saving, less ``min_gain_ratio`` an index, is
-largest. Where gains shrink from index to index that is the document's rule; where two indexes only
-help together it does not stop before the pair. It stops earlier where the queries scan as few entries
-as desired (III.1).
+Adaptive K (Automated Inverted Index Recommendation, II.3 C, "when the marginal gain is smaller than a portion
+G0 … we will stop"): of all K up to the limit, the K is taken at which the saving, less ``min_gain_ratio`` an
+index, is largest. If gains shrink from index to index, this is the document's rule; if two indexes only help
+together, it does not stop before the pair. It stops earlier if the queries scan as few entries as desired
+(III.1).
 
-Advice does not flap: an index of the last advice stays until another one saves
-``switch_gain_ratio`` more in its place, so that near-equal sets do not take turns from night to
-night. It goes once it adds ``switch_gain_ratio`` less than a new one has to, or less than half of that.
+Advice does not flap: an index of the last advice stays until another one saves ``switch_gain_ratio`` more in
+its place, so that near-equal sets do not take turns from night to night. It goes once it adds
+``switch_gain_ratio`` less than a new index has to add, or less than half of that.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ def recommend(
 ) -> Recommendation:
     """Choose among the indexes that ``lists`` vote for.
 
-    ``ranked``: a baseline's order, best first; its first K are the set of size K, instead of the best one.
-    ``size_bytes``: what each index takes; one without a size fits no budget.
-    ``kept``: the indexes of the last advice; what is no candidate any more does not count. With them
-    the set of a size may save up to ``switch_gain_ratio`` less than the best one. ``found``: a good set,
-    which is taken where time ends before a better one is found.
+    ``ranked``: a baseline's order, best first; its first K are the set of size K, instead of the best set.
+    ``size_bytes``: bytes of each index; an index without a size fits no budget. ``kept``: the indexes of the
+    last advice; former candidates among them are ignored. With them the set of a size may save up to
+    ``switch_gain_ratio`` less than the best set. ``found``: a good set, which is taken if time ends before a
+    better one is found.
     """
     kept = frozenset() if ranked is not None else kept
     task = _Task(lists, entries, budget, size_bytes or {}, kept, found)
@@ -94,9 +93,9 @@ class _Task:
         return total_saving(self.lists, chosen) / max(self.entries.total, 1.0)
 
     def best_set(self, k: int, *, is_steady: bool = True) -> tuple[IndexSet, float, float]:
-        """Return the best set of at most ``k``, by which share another one could be better, and the bound.
+        """Return the best set of at most ``k``, the share by which another could be better, and the bound.
 
-        A steady one prefers the indexes of the last advice.
+        A steady set prefers the indexes of the last advice.
         """
         switch = self.budget.switch_gain_ratio * self.entries.total if is_steady else 0.0
         upkeep = dict.fromkeys(self.kept & self.candidates, -switch) if switch else {}
@@ -116,7 +115,7 @@ class _Task:
         return choice.indexes, choice.gap_ratio, choice.bound
 
     def outlived(self, chosen: Collection[Index]) -> IndexSet:
-        """Return the one of the last advice that adds least to the others, if it is too little to stay."""
+        """Return the index of the last advice that adds least to the others, if too little to stay."""
         whole = self.saving_ratio(chosen)
         added = {
             item: whole - self.saving_ratio(set(chosen) - {item})
@@ -139,7 +138,8 @@ def _curve(task: _Task) -> list[CurvePoint]:
     for k in range(1, min(task.budget.max_indexes, len(task.candidates)) + 1):
         best, gap_ratio, bound = task.best_set(k)
         if len(best) < k:
-            # No set of this size beats the smaller ones; a larger one still may, if two only help together.
+            # No set of this size beats the smaller ones; a larger one still may, if two indexes only help
+            # together.
             continue
         indexes = _ranked(task.lists, best)
         points.append(CurvePoint(k, indexes, _saving(task, indexes), gap_ratio, bound))
@@ -147,7 +147,7 @@ def _curve(task: _Task) -> list[CurvePoint]:
 
 
 def _ranked_curve(task: _Task, ranked: Sequence[Index]) -> list[CurvePoint]:
-    """Take a baseline's columns in its order, but for those that do not fit the storage budget any more."""
+    """Take a baseline's columns in its order, skipping each that the storage budget has no room for."""
     points: list[CurvePoint] = []
     taken: list[Index] = []
     for item in ranked:
@@ -207,7 +207,7 @@ def _saving(task: _Task, indexes: Sequence[Index]) -> SavingInterval:
 
 
 def _ranked(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
-    """Return the set best first: each adds the most to those before it."""
+    """Return the set best first: each index adds the most to the indexes before it."""
     order: list[Index] = []
     rest = set(indexes)
     while rest:
@@ -230,7 +230,7 @@ def _chosen(task: _Task, indexes: Sequence[Index]) -> tuple[Verdict, ...]:
 
 def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict, ...]:
     base = task.saving_ratio(built)
-    # What would be chosen if there were no last advice to stay with.
+    # The set that would be chosen without a last advice.
     unsteady = task.best_set(len(built), is_steady=False)[0] if task.kept & built else frozenset()
     found = []
     for item in sorted(task.candidates - built):

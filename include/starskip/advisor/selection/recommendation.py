@@ -13,7 +13,7 @@ from starskip.advisor.selection.saving_interval import SavingInterval
 
 
 class Stop(Enum):
-    """Why the curve over K ends where it does."""
+    """Why the curve over K ends at its last point."""
 
     BELOW_MIN_GAIN = "below_min_gain"
     MAX_INDEXES = "max_indexes"
@@ -27,9 +27,9 @@ class Stop(Enum):
 class Budget:
     """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
 
-    ``storage_bytes``: what the chosen indexes may take together; None is no limit. ``switch_gain_ratio``:
-    what an index must save beyond one of the last advice to take its place. ``desirable``: as few
-    entries a query are enough. ``time_s``: seconds after which the best set found is taken.
+    ``storage_bytes``: for all chosen indexes together; None is no limit. ``switch_gain_ratio``: the saving by
+    which an index must exceed an index of the last advice to replace it. ``desirable``: the entries a query
+    that are few enough. ``time_s``: seconds after which the best set found is taken.
     """
 
     max_indexes: int
@@ -53,8 +53,8 @@ class Entries:
 class CurvePoint:
     """The best set of at most ``k`` indexes, ranked, with its saving.
 
-    ``gap_ratio``: by which share of what is possible another set could be better; 0 where none is, infinite
-    where nobody knows. ``bound``: entries, less upkeep, that no set saves more than.
+    ``gap_ratio``: the share of the bound by which another set could be better; 0 if none is, infinite if
+    unknown. ``bound``: in entries, less upkeep; no set saves more.
     """
 
     k: int

@@ -1,11 +1,10 @@
 """The interval in which the real saving of a set is expected to lie.
 
-The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a
-draw from the workload that the indexes are meant for. Its variance as an estimate of that workload's
-ratio is sum (saving_q - R * entries_q)² / (sum entries)², the ratio estimator's. Votes hold the
-squares of each disjunct of a query by itself; the disjuncts of a shape are taken to save in proportion to one
-another over its queries. What the model itself misses is added as ``model_error_ratio``, largest where
-half is saved.
+The predicted ratio R = sum saving / sum entries is measured on the queries of one night, which are a draw
+from the workload that the indexes are meant for. Its variance as an estimate of that workload's ratio is sum
+(saving_q - R * entries_q)² / (sum entries)², as of the ratio estimator. Votes hold the squares of each
+disjunct of a query by itself; the savings of a shape's disjuncts are assumed to be proportional over its
+queries. The error of the model itself is added as ``model_error_ratio``, largest where half is saved.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _Z_90 = 1.6449
 class SavingInterval:
     """``ratio`` of all entries scanned that is saved, and the 90 % interval around it, all at most 1.
 
-    Negative where Pinot would scan more; below -1 where more than twice as much.
+    Negative if Pinot would scan more; below -1 if more than twice as much.
     """
 
     ratio: float
@@ -52,17 +51,17 @@ def saving_interval(
     squared = _squared(zip(lists, savings, strict=True))
     cross = sum(saving.cross for saving in savings)
     residual = max(squared - 2 * ratio * cross + ratio * ratio * entries_squared, 0.0)
-    # A set that saves nothing, or everything, leaves the model nothing to be wrong about.
+    # If a set saves nothing, or everything, the model has nothing to be wrong about.
     model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
     half = _Z_90 * sqrt(residual / entries**2 + model**2)
     return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))
 
 
 def _squared(savings: Iterable[tuple[VoteList, Saving]]) -> float:
-    """Return the sum over queries of what all their disjuncts save together, squared."""
+    """Return the sum over queries of the squared saving of all their disjuncts together."""
     of_disjunct: dict[tuple[str, int], tuple[float, float]] = {}
     for votes, saving in savings:
-        # A disjunct has several lists where nights voted on different sets: those are different queries.
+        # A disjunct has several lists if nights voted on different sets: these are different queries.
         entries, squared = of_disjunct.get((votes.shape_id, votes.disjunct), (0.0, 0.0))
         of_disjunct[votes.shape_id, votes.disjunct] = entries + saving.entries, squared + saving.squared
     of_shape: dict[str, float] = {}

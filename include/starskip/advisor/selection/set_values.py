@@ -22,7 +22,7 @@ Positions = npt.NDArray[np.int64]
 class _CompleteLists:
     """Lists in which every set has a saving: ``savings[start + code]``, the code having a bit for each index.
 
-    ``lists``: their positions among all. ``bits``: lists x indexes, the value of the index's bit.
+    ``lists``: their positions among all lists. ``bits``: lists x indexes, the value of the index's bit.
     """
 
     lists: Positions
@@ -31,7 +31,7 @@ class _CompleteLists:
     savings: Amounts
 
     def saved(self, built: Amounts) -> Amounts:
-        """Return what they save, lists x sets; ``built``: indexes x sets."""
+        """Return the lists' savings, lists x sets; ``built``: indexes x sets."""
         codes = (self.bits @ built).astype(np.int64)
         found: Amounts = self.savings[self.starts[:, None] + codes]
         return found
@@ -39,10 +39,11 @@ class _CompleteLists:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ListedSets:
-    """Lists of which the best set that is built counts.
+    """Lists in which the best set that is built counts.
 
-    ``lists``: their positions among all. ``needs``: sets listed x indexes, 1 where the set needs the index;
-    ``sizes``: how many it needs; ``starts``: where the sets of each list begin.
+    ``lists``: their positions among all lists. ``needs``: sets listed x indexes, 1 if the set needs the
+    index; ``sizes``: the number of indexes of each set; ``starts``: the positions at which the sets of each
+    list begin.
     """
 
     lists: Positions
@@ -52,7 +53,7 @@ class _ListedSets:
     starts: Positions
 
     def saved(self, built: Amounts) -> Amounts:
-        """Return what they save, lists x sets; ``built``: indexes x sets."""
+        """Return the lists' savings, lists x sets; ``built``: indexes x sets."""
         is_built = (self.needs @ built) == self.sizes[:, None]
         best = np.maximum.reduceat(np.where(is_built, self.savings[:, None], _NEGATIVE), self.starts, axis=0)
         found: Amounts = np.where(np.isfinite(best), best, 0.0)
@@ -63,10 +64,11 @@ class _ListedSets:
 class SetValues:
     """The items as arrays.
 
-    ``needs``: alternatives x indexes, 1 where the alternative needs the index. ``sizes``: number of indexes
-    of each alternative, ``savings`` its entries. ``parts``: the lists, as they are evaluated.
-    ``answering``: lists x answers, 1 where the answer serves the list's shape. ``costs``: upkeep of each
-    index and then of each answer.
+    ``needs``: alternatives x indexes, 1 if the alternative needs the index. ``sizes``: number of indexes of
+    each alternative, ``savings`` its entries. ``parts``: the lists, as they are evaluated. ``answering``:
+    lists x answers, 1 if the answer serves the list's shape. ``costs``: upkeep of each
+    index and then of each
+    answer.
     """
 
     items: ChoiceItems
@@ -83,7 +85,7 @@ class SetValues:
         return len(self.costs)
 
     def worth(self, chosen: Flags) -> Amounts:
-        """Return what each set is worth, less its upkeep; ``chosen``: sets x (indexes, then answers)."""
+        """Return the worth of each set, less its upkeep; ``chosen``: sets x (indexes, then answers)."""
         cells = max(len(self.items.lists), *(part.savings.size for part in self.parts), 1)
         step = max(_CELLS_AT_ONCE // cells, 1)
         parts = [self._worth(chosen[first : first + step]) for first in range(0, len(chosen), step)]
@@ -101,7 +103,7 @@ class SetValues:
         return total
 
     def _of_lists(self, built: Amounts) -> Amounts:
-        """Return what the lists save, lists x sets; ``built``: sets x indexes."""
+        """Return the lists' savings, lists x sets; ``built``: sets x indexes."""
         saved = np.zeros((len(self.items.lists), len(built)))
         for part in self.parts:
             saved[part.lists] = part.saved(built.T)
@@ -122,7 +124,7 @@ class SetValues:
         return total
 
     def _of_others(self, of_lists: Amounts, answers: Flags) -> Amounts:
-        """Return what answers save beyond the votes of the shapes that they compete for."""
+        """Return the entries that answers save beyond the votes of the shapes that they compete for."""
         gains = self.items.other_gains
         if not len(gains):
             return np.zeros(len(answers))
@@ -140,7 +142,7 @@ class SetValues:
 
 
 def set_values(items: ChoiceItems, upkeep: Mapping[Index, float]) -> SetValues:
-    """Return the items as arrays; ``upkeep``: what an index or answer must save, by it (0 if not named)."""
+    """Return the items as arrays; ``upkeep``: entries that an index or answer must save (0 if not named)."""
     number = {index: position for position, index in enumerate(items.indexes)}
     rows = list(_alternatives(items, range(len(items.lists)), number))
     variables = (*items.indexes, *(answer.index for answer in items.answers))

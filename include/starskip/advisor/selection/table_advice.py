@@ -15,7 +15,7 @@ from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
 
 LEAST_GAP_RATIO = 0.0005
-"""A choice that another one could be better than by no more is told as proved."""
+"""A choice is reported as proved if another one could be better by no more than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class AdvisedAnswer:
     shapes: tuple[str, ...] = ()
 
     def to_document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the answer as JSON has it."""
         return {
             "family": self.family,
             "columns": list(self.columns),
@@ -70,9 +70,10 @@ class VotedNights:
 class TableAdvice:
     """The advice for one table.
 
-    ``sort_order``: the one column to sort by, beside the indexes of today; None where that was not asked.
-    ``drops_withheld``: why drops were not judged, empty if they were. ``answers``: those chosen beside the
-    indexes, for which the queries of their shapes voted; ``offers``: what they were chosen from, by family.
+    ``sort_order``: the one column to sort by, beside the present indexes; None if it was not asked for.
+    ``drops_withheld``: why drops were not judged, empty if they were. ``answers``: the answers chosen beside
+    the indexes; the queries of their shapes voted for them. ``offers``: by family, the candidates for
+    answers.
     """
 
     table: str
@@ -89,13 +90,13 @@ class TableAdvice:
 
     @property
     def gap_ratio(self) -> float | None:
-        """Share by which another choice could be better; 0 where none is, None where nobody knows."""
+        """Share by which another choice could be better; 0 if none is, None if unknown."""
         gap = max(self.answers.gap_ratio, self.recommendation.gap_ratio)
         return None if isinf(gap) else gap
 
     @property
     def bound_entries(self) -> float | None:
-        """Entries, less what each index must gain, that no choice saves more than; None where unproved."""
+        """Most entries, less each index's least gain, that any choice could save; None if unproved."""
         of_answers, of_indexes = self.answers, self.recommendation
         is_of_answers = of_answers.gap_ratio >= of_indexes.gap_ratio
         bound = of_answers.bound if is_of_answers else of_indexes.bound

@@ -29,10 +29,10 @@ from starskip.tables.table_overview import TableOverview
 class TableQuestion:
     """Inputs of the advice for one table.
 
-    ``shapes``: WORKLOAD shapes, ``votes``: VOTES. ``overview`` is None for a table without segments, which
-    nothing can be recommended for. Of ``families`` the sort orders are chosen beside the others, or alone
-    where no other is asked for. ``rows``: where answers may read the table's rows; None where they may not.
-    ``skips``: what families of indexes of files offer, which logs of another engine vote for.
+    ``shapes``: WORKLOAD shapes, ``votes``: VOTES. ``overview`` is None for a table without segments, for
+    which nothing can be recommended. The sort orders among ``families`` are chosen beside the other families,
+    or alone if no other is asked for. ``rows``: where answers may read the table's rows; None if they may
+    not. ``skips``: the offers of families of indexes of files, which another engine's logs vote for.
     """
 
     table: str
@@ -60,7 +60,7 @@ class TableQuestion:
 
     @property
     def is_enough(self) -> bool:
-        """Return whether there are as many as the settings ask for."""
+        """Return whether the log has as many queries as the settings ask for."""
         return self.queries >= self.settings.workload.num_queries_threshold
 
     @property

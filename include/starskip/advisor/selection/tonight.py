@@ -125,7 +125,7 @@ def _asked(question: TableQuestion) -> IndexSet:
 
 
 def _of_candidates(window: NightVotes, question: TableQuestion) -> NightVotes:
-    """Leave out what earlier nights voted for and is no candidate tonight, such as a column that is gone."""
+    """Leave out earlier nights' votes for indexes that are no candidates tonight (a dropped column)."""
     overview = question.overview
     found = (
         candidate_indexes(overview, question.families.with_path, question.settings).values()

@@ -1,6 +1,6 @@
 """Advice for tables from a log and a segment folder in one go, without publishing anything.
 
-The functions are those of the night's stages; all records of the log count, whatever their day.
+It calls the functions of the night's stages; all records of the log count, whatever their day.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _KEYED_QUERIES = pa.schema([*(QUERIES.field(name) for name in QUERY_COLUMNS), KE
 class TuneRequest:
     """A request for advice: its inputs and settings.
 
-    ``tables`` empty means all of the log. By table: ``configured``, the columns with an index in force, and
-    ``configs``, the table configs.
-    Facts come from ``segments_root``, or where that is empty from the packed ``metadata_path``. Without
-    ``log_paths`` the advice is a guess from cardinalities, with ``column_weights`` if they are given.
+    ``tables``: empty means all tables of the log. By table: ``configured``, the columns with an index in
+    force, and ``configs``, the table configs. Facts come from ``segments_root``, or if it is empty from the
+    packed ``metadata_path``. Without ``log_paths`` the advice is a guess from cardinalities, with
+    ``column_weights`` if they are given.
     """
 
     log_paths: Sequence[str]
@@ -80,7 +80,7 @@ class TuneRequest:
 
 @dataclass(frozen=True, slots=True)
 class TuneAnswer:
-    """The advice by table, and what a person should know of the inputs; ``failures``: table to reason."""
+    """The advice by table, and warnings on the inputs; ``failures``: table to reason."""
 
     tables: tuple[TableAdvice, ...]
     warnings: tuple[str, ...]
@@ -89,10 +89,10 @@ class TuneAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ScoredTables:
-    """Facts before anything is chosen: shapes and overviews by table, votes and sizes of all.
+    """Facts before the choice: shapes and overviews by table, votes and sizes of all tables.
 
-    ``leaves``: by table, how many of its queries were leaves of multi-stage queries. ``failures``: why there
-    are no votes of a table.
+    ``leaves``: by table, how many of its queries were leaves of multi-stage queries. ``failures``: why a
+    table has no votes.
     """
 
     tables: tuple[str, ...]
@@ -106,9 +106,9 @@ class ScoredTables:
 
 
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
-    """Return the advice for each table asked for; raises SourceError for one that has no segments.
+    """Return the advice for each table asked for; raises SourceError for a table without segments.
 
-    As in the night, what fails on one table costs the others nothing; raises it where no table is left.
+    As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
     if not request.log_paths:
         return _guessed(request, progress)
@@ -140,7 +140,7 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 def _each_alone(
     tables: Iterable[str], advised: Callable[[str], TableAdvice]
 ) -> tuple[tuple[TableAdvice, ...], dict[str, str]]:
-    """Return the advice, and the tables whose advice failed with the reason; raises it where all fail."""
+    """Return the advice, and the tables whose advice failed with the reason; raises it if all fail."""
     advice: list[TableAdvice] = []
     failed: dict[str, Exception] = {}
     for table in tables:
@@ -250,7 +250,7 @@ def _queries(
     leaf_records: LeafRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the queries of the tables with their keys, and count what was rejected and what was dropped."""
+    """Yield the queries of the tables with their keys, and count rejected and dropped records."""
     for split in splits:
         for batch in parse_split(split):
             rejected.add(split.path, batch)

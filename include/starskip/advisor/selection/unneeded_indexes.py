@@ -1,4 +1,4 @@
-"""Indexes that exist and help nobody."""
+"""Indexes that exist and help no query."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def unneeded_indexes(
 ) -> tuple[Verdict, ...]:
     """Return the indexes of ``in_force`` without which queries scan at most ``max_loss_ratio`` more.
 
-    ``asked``: those that answer some query; one of them without a vote on its dropping stays. The loss
-    is taken beside ``chosen`` and beside the drops that were found before, the least loss first.
-    ``evidence``: what was looked at, as "500 queries in 2 nights"; drops say it.
+    ``asked``: the indexes that answer some query; if nothing votes on dropping such an index, it stays. The
+    loss is computed beside ``chosen`` and beside the drops that were found before, the least loss first.
+    ``evidence``: the number of queries, as "500 queries in 2 nights"; the text of a drop states it.
     """
     voted = frozenset().union(*(votes.indexes for votes in lists)) if lists else frozenset()
     drops: list[Verdict] = []
@@ -48,7 +48,7 @@ def _loss(lists: Sequence[VoteList], beside: IndexSet, dropping: Index) -> float
         if votes.is_complete:
             loss += votes.saving(beside).entries - votes.saving(beside | {dropping}).entries
         else:
-            # Of the sets with the dropping only some are listed: by itself it is, and loses the most.
+            # Only some sets with the drop are listed. The drop by itself is listed, and loses the most.
             loss += max(-votes.saving(frozenset({dropping})).entries, 0.0)
     return loss
 

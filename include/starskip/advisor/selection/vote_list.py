@@ -29,11 +29,11 @@ NOTHING = Saving(0.0)
 
 @dataclass(frozen=True, slots=True)
 class VoteList:
-    """One disjunct of one shape: the sets of indexes that change it, each with what it saves.
+    """One disjunct of one shape: the sets of indexes that change it, each with its saving.
 
-    ``is_complete``: every subset of its indexes has a saving, so what a chosen set does to this
-    disjunct is known exactly, harm included; otherwise the best listed subset of the chosen set counts.
-    ``indexes``: all that this disjunct votes for or against.
+    ``is_complete``: every subset of its indexes has a saving, so the effect of a chosen set on this disjunct
+    is known exactly, harm included; otherwise the best listed subset of the chosen set counts. ``indexes``:
+    all indexes that this disjunct votes for or against.
     """
 
     table: str
@@ -48,7 +48,7 @@ class VoteList:
         object.__setattr__(self, "indexes", frozenset().union(*self.alternatives))
 
     def saving(self, chosen: IndexSet) -> Saving:
-        """Return what ``chosen`` saves on this disjunct."""
+        """Return the saving of ``chosen`` on this disjunct."""
         if self.is_complete:
             return self.alternatives.get(chosen & self.indexes, NOTHING)
         usable = [saving for needed, saving in self.alternatives.items() if needed <= chosen]
@@ -77,13 +77,13 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
 
 
 def building_lists(lists: Sequence[VoteList]) -> list[VoteList]:
-    """Return what the lists say of indexes to build: without sort orders and the dropping of indexes."""
+    """Return the lists' votes for indexes to build: without sort orders and drops."""
     built = {item for votes in lists for item in votes.indexes if not item.is_drop and not reorders(item)}
     return lists_of(lists, built)
 
 
 def lists_of(lists: Sequence[VoteList], indexes: Collection[Index]) -> list[VoteList]:
-    """Return what the lists say of sets of ``indexes`` alone."""
+    """Return the lists' votes for sets of ``indexes`` alone."""
     allowed = frozenset(indexes)
     found = []
     for votes in lists:

@@ -31,7 +31,7 @@ Bounds = Mapping[Key, tuple[Any, Any]]
 class ApproximateColumn:
     """A column that may be off: a share of ``confidence`` of its values lie within ``bounds``.
 
-    ``wide_bounds``, twice as far apart, hold for all. ``confidence`` is None where nothing is proven.
+    ``wide_bounds``, twice as far apart, hold for all values. ``confidence`` is None if nothing is proven.
     """
 
     bounds: Bounds
@@ -45,7 +45,7 @@ def answers_differ(
     """Return in a clause how the answers differ, empty if they do not.
 
     Columns are compared by position, rows by the columns ``keys``. Exact numbers must be equal whatever their
-    types; doubles may differ by FLOAT_RATIO. Approximate columns are looked at where keys identify rows.
+    types; doubles may differ by FLOAT_RATIO. Approximate columns are compared only if keys identify rows.
     """
     for what, ours, theirs in (
         ("columns", tree.num_columns, scan.num_columns),
@@ -107,7 +107,7 @@ def _outside(values: Mapping[Key, Any], column: ApproximateColumn) -> str:
         return f"outside twice the stated bound in {far:,} of {len(values):,} groups"
     confidence = _UNPROVEN_CONFIDENCE if column.confidence is None else column.confidence
     expected = len(values) * (1 - confidence)
-    # One is allowed in any answer, and three standard deviations.
+    # One value is allowed in any answer, and three standard deviations.
     if len(outside) > 1 + expected + 3 * math.sqrt(expected):
         return f"outside the stated bound in {len(outside):,} of {len(values):,} groups"
     return ""

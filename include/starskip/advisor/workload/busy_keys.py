@@ -30,12 +30,12 @@ _BUSY = pa.schema(
 
 
 def busy_keys(queries: Rows, max_shapes: int) -> dict[str, BusyKeys]:
-    """Return the keys to be parsed of each table of ``queries`` (schema QUERIES) that has too many of them.
+    """Return the keys to be parsed of each table of ``queries`` (schema QUERIES) that has too many keys.
 
-    Reads the queries once; those of tables with more keys than can be held once more, and so on.
+    Reads the queries once; queries of tables with more keys than can be held are read once more, and so on.
     """
     most = _KEYS_PER_SHAPE * max_shapes
-    # Of twice the keys that are kept one more bit can be distinguished at the next reading.
+    # With twice as many keys as are kept, one more bit can be distinguished at the next reading.
     held = max(MAX_KEYS, 2 * most)
     found = _busiest(queries, most, held, {})
     while coarse := {table: keys for table, keys in found.items() if not keys.is_exact}:

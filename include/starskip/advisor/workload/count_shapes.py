@@ -55,8 +55,8 @@ def count_shapes(
 ) -> Iterator[pa.RecordBatch]:
     """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
 
-    Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: of the
-    tables in it only texts of these keys are parsed; all others count as one shape, FOLDED.
+    Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: for its
+    tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED.
     """
     workload: Workload = {}
     for batch in batches:
@@ -150,14 +150,14 @@ def _recognised(text: str, line_format: str | None) -> tuple[NormalizedSql, Quer
         return NormalizedSql(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
     cut = normalize_sql(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
-        # Refused before it is kept: thousands of them in the cache would fill the memory.
+        # Refused before it is kept: thousands of such texts in the cache would fill the memory.
         return cut, UNPARSED + "too_long"
     return cut, _shape(cut.skeleton)
 
 
 @lru_cache(maxsize=20_000)
 def _shape(skeleton: str) -> QueryShape | str:
-    """Parse once a distinct skeleton; return the unparsed shape_id where that fails."""
+    """Parse each distinct skeleton once; return the unparsed shape_id if that fails."""
     try:
         return parsed_shape(skeleton)
     except UnsupportedQuery as error:

@@ -1,7 +1,7 @@
 """Parse Catalyst's text of filters into expressions: ``isnotnull(a#1), (a#1 >= 5), s#2 IN (x,y)``.
 
-The form is that of ``Expression.toString`` in Spark 4.1 and 4.2. It is made for people: strings have no
-quotes, so a literal may look like syntax. Of several readings the one with the shortest literals is taken.
+The form is Spark's ``Expression.toString`` (4.1 and 4.2). It is made for people: strings have no quotes, so a
+literal may look like syntax. If there are several readings, the reading with the shortest literals is taken.
 Parts that cannot be parsed become ``Unknown``, which no index labels. That suffices to choose indexes, and is
 never used to skip files.
 """
@@ -95,7 +95,7 @@ class _Reader:
             at = found[1] + len(", ")
 
     def _conjunct(self, at: int) -> tuple[Expression, int] | None:
-        """Return the first reading that another conjunct follows, else one that a comma follows."""
+        """Return the first reading that another conjunct follows, else a reading that a comma follows."""
         doubtful = None
         for found in self._expression(at, _MAX_DEPTH):
             if found[1] == len(self._text) or _CONJUNCT.match(self._text, found[1]):

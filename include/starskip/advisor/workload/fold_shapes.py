@@ -14,7 +14,7 @@ FOLDED = UNPARSED + "too_many_shapes"
 def fold_shapes(batches: Iterable[pa.RecordBatch], *, max_shapes: int) -> Iterator[pa.RecordBatch]:
     """Return at most ``max_shapes`` WORKLOAD rows a table, and one with the sums of all others.
 
-    The shapes that scan most are kept. A shape among the table's busiest is among those of any part
+    The shapes that scan most are kept. A shape among the table's busiest is among the busiest of any part
     that it is in, so folding parts first and the whole after gives the same shapes.
     """
     tables: dict[str, list[ShapeWorkload]] = {}

@@ -1,4 +1,4 @@
-"""Functions of Spark's own that index types serve, as the text of filters has them, as Catalyst's calls."""
+"""Catalyst's calls of Spark functions that index types serve, read from the text of filters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MAP = re.compile(r"map<(\w+),(.+)>", re.DOTALL)
 
 
 def map_types(expression: Expression) -> tuple[str, str] | None:
-    """Return the types of keys and values of a column of maps, None of anything else."""
+    """Return the types of keys and values of a column of maps, None for any other expression."""
     found = _MAP.fullmatch(expression.data_type.strip()) if isinstance(expression, Column) else None
     return (found[1], found[2]) if found else None
 
@@ -55,7 +55,7 @@ def _array_contains(array: Expression, *rest: Expression) -> Expression | None:
 
 
 def _element_at(column: Expression, *rest: Expression) -> Expression | None:
-    # Behind the key stand what is returned for none, and whether an error is.
+    # Behind the key stand the value for a missing key, and whether it is an error.
     found = map_value(column, _joined(rest[:-2])) if len(rest) > 2 else None
     return Call("ElementAt", found.arguments) if isinstance(found, Call) else None
 

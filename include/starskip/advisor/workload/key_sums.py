@@ -1,8 +1,9 @@
 """Sum entries scanned by skeleton key in bounded memory, and find the busiest keys of each table.
 
-Keys are distinguished by all their bits up to MAX_KEYS of a table; beyond, by as many leading bits as keep
-them within it, and keys of one prefix are summed as one. The number of bits depends on the set of keys only,
-so sums merge whatever their order: where fewer bits are needed for a part, they are for the whole.
+Up to MAX_KEYS keys of a table are distinguished by all their bits. Beyond, they are distinguished by as many
+leading bits as keep them within MAX_KEYS, and keys of one prefix are summed as one. The number of bits
+depends on the set of keys only, so sums merge whatever their order: if a part needs fewer bits, so does the
+whole.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ KEY_FIELD = pa.field("skeleton_key", pa.int64())
 """May stand behind the columns of QUERIES, where keys were taken before."""
 
 KEYED_BY = ("table", "query_text", "line_format", "entries_scanned_in_filter", "weight")
-"""The columns of QUERIES that sums by key are taken of."""
+"""The columns of QUERIES that sums by key are computed from."""
 
 KEY_SUMS = pa.schema(
     [("table", pa.string()), ("bits", pa.int8()), ("key", pa.int64()), ("entries", pa.float64())]
@@ -37,10 +38,10 @@ Keys = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class BusyKeys:
-    """The keys of a table whose queries scanned most; other queries of it are not distinguished.
+    """The keys of a table whose queries scanned most; other queries of the table are not distinguished.
 
-    ``prefixes``: sorted keys, of which ``bits`` leading bits count. ``keys``: how many the table has;
-    more, where they are not ``is_counted``. ``left_out_entries``: no other key scanned more in filter.
+    ``prefixes``: sorted keys, of which ``bits`` leading bits count. ``keys``: the table's number of keys, or
+    a lower bound if not ``is_counted``. ``left_out_entries``: no other key scanned more in filter.
     """
 
     bits: int
@@ -65,12 +66,12 @@ class BusyKeys:
         return f"{self.keys:,}" if self.is_counted else f"more than {self.keys:,}"
 
     def refined(self, finer: BusyKeys) -> BusyKeys:
-        """Return these keys with the busiest of them, ``finer``, in their place."""
+        """Return the busiest of these keys, ``finer``, in place of all of them."""
         left_out = max(self.left_out_entries, finer.left_out_entries)
         return replace(finer, keys=self.keys, left_out_entries=left_out, is_counted=False)
 
     def includes(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """Return for each key whether it is among these."""
+        """Return for each key whether it is included."""
         prefixes = _prefixes(keys, self.bits)
         at = np.minimum(np.searchsorted(self.prefixes, prefixes), len(self.prefixes) - 1)
         found: npt.NDArray[np.bool_] = self.prefixes[at] == prefixes
@@ -79,7 +80,7 @@ class BusyKeys:
 
 @dataclass(slots=True)
 class _Sums:
-    """Entries by key prefix of one table; ``keys`` ascend, but for what was added since ``settle``."""
+    """Entries by key prefix of one table; ``keys`` ascend, except keys that were added since ``settle``."""
 
     keys: list[Keys]
     entries: list[npt.NDArray[np.float64]]
@@ -91,7 +92,7 @@ class _Sums:
         self.entries.append(entries)
         self.bits = min(self.bits, bits)
         self.unsettled += len(keys)
-        # Sorting at each addition would make many small ones quadratic.
+        # Sorting at each addition would take quadratic time for many small additions.
         if self.unsettled > max(max_keys // 2, 1):
             self.settle(max_keys)
 
@@ -110,9 +111,9 @@ def sum_keys(
     within: Mapping[str, BusyKeys] | None = None,
     max_keys: int = MAX_KEYS,
 ) -> Iterator[pa.RecordBatch]:
-    """Sum what query records (schema QUERIES) scanned by table and key; KEY_SUMS rows at the end.
+    """Sum the entries of query records (schema QUERIES) by table and key; KEY_SUMS rows at the end.
 
-    ``within``: of the tables in it only queries of these keys are summed, and of no other table any.
+    ``within``: only queries of its keys in its tables are summed.
     """
     sums: dict[str, _Sums] = {}
     for batch in batches:
@@ -199,8 +200,8 @@ def _summed(keys: Keys, entries: npt.NDArray[np.float64]) -> tuple[Keys, npt.NDA
 
 
 def _bits_for(keys: Keys, max_keys: int) -> int:
-    """Return the most leading bits by which ascending ``keys`` are at most ``max_keys`` different ones."""
-    # Two neighbours are different ones from the first bit on that differs; of KEY_BITS bits frexp is exact.
+    """Return the most leading bits by which ascending ``keys`` are at most ``max_keys`` distinct prefixes."""
+    # Two neighbours differ from their first differing bit on; frexp is exact for KEY_BITS bits.
     _, length = np.frexp((keys[1:] ^ keys[:-1]).astype(np.float64))
     differs_from = KEY_BITS - length + 1
     return int(np.partition(differs_from, max_keys - 1)[max_keys - 1]) - 1

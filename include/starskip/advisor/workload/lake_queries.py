@@ -1,7 +1,7 @@
 """Aggregate the scans of logged queries of lake tables by the shape of their predicates.
 
-``lake_queries`` is the map over one log, ``merged_lake_queries`` the merge. Of a shape's predicates those
-with the smallest hashes are kept: an even sample that is independent of order and grouping of the logs.
+``lake_queries`` is the map over one log, ``merged_lake_queries`` the merge. A shape keeps its predicates with
+the smallest hashes: an even sample that is independent of order and grouping of the logs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def lake_queries(
 ) -> pa.Table:
     """Return LAKE_QUERIES of the scans of the given tables; other scans are dropped.
 
-    ``schemas``: columns of tables, as ``ReadSchema`` has them, for scans that tell no types.
+    ``schemas``: columns of tables, as ``ReadSchema`` has them, for scans without types.
     """
     shapes: dict[tuple[str, str], _Shape] = {}
     for execution in executions:

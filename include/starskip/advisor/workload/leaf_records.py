@@ -1,10 +1,10 @@
 """Split records of multi-stage queries into one record a table, as if its leaf stage had run alone.
 
-A log line has the counters of all leaf stages together. They are shared out by rule: entries in filter go to
-the tables whose scans are filtered, in proportion to the rows that these scans look at; entries post
-filter to all tables in that proportion; a scan without a filter passes all its rows, what other
-rows passed is shared like the entries in filter. Latency, exceptions and weight are those of the whole
-query. A text that no leaves are found in stays as it is, once for each table that the line names.
+A log line has the counters of all leaf stages together. They are shared out by rule. Entries in filter go to
+the tables whose scans are filtered, in proportion to the rows that these scans look at. Entries post filter
+go to all tables in that proportion. A scan without a filter passes all its rows; the other passed rows are
+shared like the entries in filter. Latency, exceptions and weight are the whole query's. A text without
+recognised leaves stays as it is, once for each table that the line names.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class TableSize:
 
 @dataclass(slots=True)
 class LeafRecords:
-    """Shares records out among tables; ``size_of`` gives a table's size, None where it is not known."""
+    """Shares records out among tables; ``size_of`` returns a table's size, None if it is not known."""
 
     size_of: Callable[[str], TableSize | None]
     _plans: dict[tuple[str, bool], tuple[LeafQuery, ...]] = field(default_factory=dict)
 
     def shared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return query records (LOG_RECORDS, or columns of it) with those of several scans shared out."""
+        """Return query records (LOG_RECORDS, or columns of it); records of several scans are shared out."""
         text = batch.column("query_text")
         several = pc.or_kleene(
             pc.match_substring(batch.column("table"), TABLE_SEPARATOR),
@@ -82,7 +82,7 @@ class LeafRecords:
         ]
 
     def _plan(self, skeleton: str, *, is_several: bool) -> tuple[LeafQuery, ...]:
-        """Return the leaves of a skeleton; none where the text is not understood, or an ordinary query."""
+        """Return the leaves of a skeleton; none if the text is not understood, or is an ordinary query."""
         key = (skeleton, is_several)
         if key not in self._plans:
             if len(self._plans) >= _MOST_PLANS:
@@ -126,7 +126,7 @@ class LeafRecords:
         }
 
     def _rows(self, row: dict[str, Any], tables: Iterable[str]) -> dict[str, int]:
-        """Return the rows of the tables; those not known share what the line's total leaves over."""
+        """Return the rows of the tables; unknown tables share the rest of the line's total."""
         sizes = {table: self.size_of(table) for table in tables}
         rows = {table: size.rows for table, size in sizes.items() if size}
         unknown = [table for table, size in sizes.items() if not size]
@@ -153,7 +153,7 @@ def _logged_name(table: str, named: Sequence[str]) -> str | None:
 
 
 def _parts(total: int, weights: Sequence[int]) -> list[int]:
-    """Return ``total`` in whole parts in proportion to ``weights``, equal where these are all 0."""
+    """Return ``total`` in whole parts in proportion to ``weights``, equal if all weights are 0."""
     weights = weights if any(weights) else [1] * len(weights)
     whole, given, parts, reached = sum(weights), 0, [], 0
     for weight in weights:
@@ -164,5 +164,5 @@ def _parts(total: int, weights: Sequence[int]) -> list[int]:
 
 
 def _within(wanted: Sequence[int], total: int) -> list[int]:
-    """Return what is wanted, cut down in proportion where it is more than there is."""
+    """Return ``wanted``, reduced in proportion if it exceeds ``total``."""
     return list(wanted) if sum(wanted) <= total else _parts(total, wanted)

@@ -1,9 +1,10 @@
 """Weights of queries: how often a query of a table or of one shape counts in advice.
 
-``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape.
-"If there are weights associated with queries, we can re-scale the delta for each vote": a query of weight w
-votes as w copies of it would, and what is scanned is scaled alike, so that ratios are of the weighted
-entries. The counts and sums of the log stay, and so does who may vote: thresholds judge what a query did.
+``{"table or query": weight}``: a name of a table, the id of a shape, or any query text of the shape. "If
+there are weights associated with queries, we can re-scale the delta for each vote": a query of weight w votes
+as w copies of it would, and its scanned entries are scaled alike, so that ratios are of the weighted entries.
+The counts and sums of the log do not change, and neither does who may vote: thresholds judge the query's own
+entries.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _LARGEST = 1e9
 
 @dataclass(frozen=True, slots=True)
 class QueryWeights:
-    """Weights by name of table and by id of shape; one that is not named counts 1."""
+    """Weights by name of table and by id of shape; a table or shape without a weight counts 1."""
 
     by_name: Mapping[str, float]
 
@@ -35,7 +36,7 @@ class QueryWeights:
 
 
 def query_weights(text: str) -> QueryWeights:
-    """Return the weights in JSON ``text``; empty text has none. Raises ConfigError naming what is wrong."""
+    """Return the weights in JSON ``text``; empty text has none. Raises ConfigError naming the fault."""
     if not text.strip():
         return QueryWeights({})
     try:
@@ -53,7 +54,7 @@ def query_weights(text: str) -> QueryWeights:
 
 
 def weighted_shapes(batches: Iterable[pa.RecordBatch], weights: QueryWeights) -> Iterator[pa.RecordBatch]:
-    """Return WORKLOAD rows with the weights of their shapes; the batches as they are where none is given."""
+    """Return WORKLOAD rows with the weights of their shapes; the batches as they are without any weights."""
     for batch in batches:
         if weights.by_name:
             weighted = (replace(shape, weight=weights.weight_of(shape)) for shape in workload_shapes(batch))

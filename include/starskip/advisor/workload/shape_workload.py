@@ -15,10 +15,10 @@ Literals = tuple[tuple[str, ...], ...]
 _MAX_SUM = 1 << 62
 
 UNPARSED = "unparsed:"
-"""Begins the shape_id of queries that no shape was found for; the reason code follows."""
+"""Prefix of the shape_id of queries without a shape; the reason code follows."""
 
 WHOLLY_REDACTED = "redacted"
-"""The reason code of queries of which the broker logged the counters and no text."""
+"""The reason code of queries for which the broker logged counters and no text."""
 
 
 class _EstimatedSums:
@@ -39,7 +39,7 @@ class _EstimatedSums:
 
     @property
     def estimated_entries(self) -> float:
-        """Return the entries that they scanned in filter."""
+        """Return the entries that these queries scanned in filter."""
         return self.entries_scanned_in_filter + self.unlogged_entries_scanned_in_filter
 
     @property
@@ -75,16 +75,16 @@ class ShapeWorkload(_EstimatedSums):
     """One shape of one table over one night.
 
     Sums cover all queries of the log; ``failed`` ones (with exceptions) are in them, but never in
-    ``instances``. ``instances`` holds all literals seen, or, past the cap, those with the smallest hashes: a
-    sample that does not depend on the order of the log and merges exactly, since a literal kept at the end
-    was kept everywhere (bottom-k, KMV). ``kept_below``: literals of greater hash are not kept.
+    ``instances``. ``instances`` holds all literals seen, or, past the cap, the literals with the smallest
+    hashes: a sample that does not depend on the order of the log and merges exactly, since a literal kept at
+    the end was kept everywhere (bottom-k, KMV). ``kept_below``: literals of greater hash are not kept.
 
-    A query of weight w stands for w - 1 others that the broker did not log; ``unlogged_…`` sums those, so
-    that it is 0 and changes nothing where no line was dropped. A query counted w times has its variance w²
+    A query of weight w stands for w - 1 others that the broker did not log; ``unlogged_…`` sums these, so
+    that it is 0 and changes nothing if no line was dropped. A query counted w times has its variance w²
     times, so the squares sum w² - 1. Failed queries are always logged.
 
-    ``weight``: what each query of the shape counts in advice (workload.query_weights). Counts and sums are
-    those of the log whatever it is; only what is taken of ``weighted_…`` heeds it.
+    ``weight``: the count of each query of the shape in advice (query_weights). It does not change counts and
+    sums; only the ``weighted_…`` properties use it.
     """
 
     table: str
@@ -113,27 +113,27 @@ class ShapeWorkload(_EstimatedSums):
 
     @property
     def entries_scanned(self) -> int:
-        """Return the entries of the log's queries, in filter and behind it."""
+        """Return the entries of the log's queries, in filter and post filter."""
         return self.entries_scanned_in_filter + self.entries_scanned_post_filter
 
     @property
     def weighted_queries(self) -> float:
-        """Return what the queries that ran count in advice: as ``weight`` copies of each would."""
+        """Return the queries that ran, each counted ``weight`` times."""
         return self.weight * self.estimated_queries
 
     @property
     def weighted_entries(self) -> float:
-        """Return what their entries in filter count."""
+        """Return their entries in filter, each query's counted ``weight`` times."""
         return self.weight * self.estimated_entries
 
     @property
     def weighted_entries_squared(self) -> float:
-        """Return what their squares count: a copy holds nothing new, so the weight is taken twice."""
+        """Return the weighted sum of their squares: a copy adds no knowledge, so the weight counts twice."""
         return self.weight**2 * self.estimated_entries_squared
 
     @property
     def latency_ms_mean(self) -> float | None:
-        """Return the mean latency of the queries that ran; None of no query."""
+        """Return the mean latency of the queries that ran; None if none ran."""
         if not self.queries:
             return None
         return (self.latency_ms_sum + self.unlogged_latency_ms_sum) / self.estimated_queries
@@ -145,7 +145,7 @@ class ShapeWorkload(_EstimatedSums):
             known.add(instance)
         elif literals_hash(literals) < self.kept_below:
             self.instances[literals] = instance
-            # Pruned rarely: sorting at each addition would make a busy shape quadratic.
+            # Pruned rarely: sorting at each addition would take quadratic time for a busy shape.
             if len(self.instances) > 2 * cap:
                 self.prune(cap)
 

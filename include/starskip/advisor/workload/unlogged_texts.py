@@ -31,7 +31,7 @@ class UnloggedTexts:
 
     @property
     def voting_entries_ratio(self) -> float:
-        """Return the share of the entries that were voted on that drawn literals speak for."""
+        """Return the share of the voting entries whose literals were drawn."""
         voting = 1.0 - self.texts_entries_ratio
         return min(self.literals_entries_ratio / voting, 1.0) if voting > 0 else 0.0
 
@@ -44,7 +44,7 @@ NOTHING_REDACTED = UnloggedTexts()
 
 
 def unlogged_texts(shapes: Iterable[ShapeWorkload]) -> UnloggedTexts:
-    """Return what the shapes of a table lack."""
+    """Return the redacted literals and texts of a table's shapes."""
     queries = literals_queries = texts_queries = 0
     entries = literals_entries = texts_entries = 0.0
     for shape in shapes:
@@ -68,7 +68,7 @@ def unlogged_texts(shapes: Iterable[ShapeWorkload]) -> UnloggedTexts:
 
 
 def _redacted_ratio(shape: ShapeWorkload) -> float:
-    """Return the share of a shape's queries that lack a literal, by those whose literals are kept."""
+    """Return the share of a shape's queries that lack a literal, estimated from the kept literals."""
     lacking = sum(
         instance.queries for literals, instance in shape.instances.items() if any(map(is_redacted, literals))
     )

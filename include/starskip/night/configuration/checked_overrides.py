@@ -1,4 +1,4 @@
-"""Settings laid over others, the texts that are JSON documents of their own read at once."""
+"""Settings laid over others; texts that are JSON documents of their own are checked at once."""
 
 from __future__ import annotations
 

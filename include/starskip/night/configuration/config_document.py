@@ -1,4 +1,4 @@
-"""The night's configuration file: YAML, its keys nested by what they are about."""
+"""The night's configuration file: YAML, its keys nested by subject."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ConfigDocument:
     values: Mapping[str, Any]
 
     def value(self, key: str) -> Any:
-        """Return what stands there, None if nothing does."""
+        """Return the value of a key, None if there is none."""
         return self.values.get(key)
 
     def text(self, key: str) -> str:
@@ -53,7 +53,7 @@ class ConfigDocument:
         return self.checked(value, key)
 
     def texts(self, key: str) -> list[str]:
-        """Return texts, of which one may stand by itself."""
+        """Return texts; a single text may stand by itself."""
         value = self.value(key) or []
         values = [value] if isinstance(value, str) else value
         if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
@@ -61,7 +61,7 @@ class ConfigDocument:
         return [self.checked(item, key) for item in values]
 
     def names(self, key: str) -> list[str]:
-        """Return texts, of which one may hold several, separated by commas."""
+        """Return texts; one of them may hold several, separated by commas."""
         found = [name.strip() for text in self.texts(key) for name in text.split(",")]
         return [name for name in found if name]
 
@@ -73,13 +73,13 @@ class ConfigDocument:
         return value
 
     def checked(self, text: str, key: str) -> str:
-        """Return ``text``; ConfigError for one that no path or name can be."""
+        """Return ``text``; ConfigError if it can be neither a path nor a name."""
         if "\0" in text or path_text(text) != text:
-            raise self.error(key, f"{key} {text!r} holds what no name can hold")
+            raise self.error(key, f"{key} {text!r} holds characters that no name can hold")
         return text
 
     def beside(self, text: str) -> str:
-        """Return a path as it is from the folder of the file; an absolute one and a URL stay as they are."""
+        """Return a path relative to the file's folder; an absolute path and a URL stay as they are."""
         if "://" in text:
             return text
         object_url(text)  # refuses what is neither a path nor a URL
@@ -90,12 +90,12 @@ class ConfigDocument:
         return str(url._replace(key=posixpath.normpath(posixpath.join(folder, text)).strip("/")))
 
     def error(self, key: str, problem: str) -> ConfigError:
-        """Return the error about what stands at ``key``."""
+        """Return the error about the value of ``key``."""
         return ConfigError(f"{self.path}: {problem}", setting=key)
 
 
 def config_document(path: str) -> ConfigDocument:
-    """Read the configuration; raises ConfigError naming the file, and the key that there is not."""
+    """Read the configuration; raises ConfigError naming the file, and an unknown key."""
     try:
         document = _document(read_small_file(path).decode("utf-8"))
     except OSError as error:
@@ -103,7 +103,7 @@ def config_document(path: str) -> ConfigDocument:
     except _GivenTwice as error:
         raise ConfigError(f"{path}: {error}: leave one out", setting=error.key) from None
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        # ValueError: no UTF-8, and what YAML takes for a number or a date that there is not.
+        # ValueError: no UTF-8, or a text in the form of a number or date that does not exist.
         problem = " ".join(str(error).split())
         raise ConfigError(f"{path} is not YAML: {problem}", setting=path) from error
     if not isinstance(document, Mapping):
@@ -120,7 +120,7 @@ def _document(text: str) -> Any:
 
 
 class _GivenTwice(Exception):
-    """A mapping names a key twice, of which YAML would silently take the last value."""
+    """A mapping names a key twice; YAML would silently take the last value."""
 
     def __init__(self, key: str, lines: Sequence[int]) -> None:
         super().__init__(f"key {printable(key, 100)} is given twice, in lines {lines[0]} and {lines[1]}")

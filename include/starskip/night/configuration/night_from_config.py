@@ -30,7 +30,7 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 @dataclass(frozen=True, slots=True)
 class NightArguments:
-    """Arguments of the caller of a stage; ``settings`` lies over file and environment."""
+    """Arguments of the caller of a stage; ``settings`` override file and environment."""
 
     run_date: date
     run_id: str
@@ -40,7 +40,7 @@ class NightArguments:
 
 
 def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
-    """Return the night; paths in the file are relative to its folder, which may be one of an object store.
+    """Return the night; paths in the file are relative to its folder, which may be in an object store.
 
     Raises ConfigError naming the file and the key that is missing, unknown or wrong.
     """
@@ -78,7 +78,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 def spark_settings(path: str | Path) -> dict[str, str]:
     """Return the Spark settings (``spark.conf``) that the configuration file gives the night's jobs.
 
-    Raises ConfigError, which quotes no value, for what is no setting of Spark.
+    Raises ConfigError, which quotes no value, for a name or value that is no setting of Spark.
     """
     return _spark_conf(config_document(str(path)))
 
@@ -113,7 +113,7 @@ def _spark_conf(document: ConfigDocument) -> dict[str, str]:
 
 
 def _access(document: ConfigDocument) -> FileAccess:
-    # Artefacts hold queries with their literals: they are nobody else's unless that is asked for.
+    # Artefacts hold queries with their literals: nobody else may read them unless a setting allows it.
     readable_by = document.value("store.readable_by")
     if readable_by is None:
         readable_by = "owner"
@@ -180,5 +180,5 @@ def _is_type(name: str) -> bool:
 
 
 def _option(value: Any) -> str:
-    """Return an option as Spark takes it, which knows no booleans of YAML."""
+    """Return an option as Spark takes it; YAML's booleans become texts."""
     return str(value).lower() if isinstance(value, bool) else str(value)

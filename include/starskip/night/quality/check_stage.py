@@ -36,12 +36,11 @@ class _Seen:
 
 
 def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
-    """Judge what ``stage`` has published, table by table; publish the verdicts and return them.
+    """Judge the artefact of ``stage``, table by table; publish the verdicts and return them.
 
-    A table that fails is flagged, and nothing is raised for it; later stages leave it out. Tables
-    that an earlier gate has stopped are not judged. Raises SourceError where the stage has
-    not run, StorageError where the verdicts cannot be published, and ConfigError for a module of index types
-    that cannot be imported.
+    A table that fails is flagged, and nothing is raised for it; later stages leave it out. Tables that an
+    earlier gate has stopped are not judged. Raises SourceError if the stage has not run, StorageError if the
+    verdicts cannot be published, and ConfigError for a module of index types that cannot be imported.
     """
     load_modules(night.skipping_modules)
     of_register = stage_named(stage)
@@ -61,23 +60,23 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
 
 
 def gates_after(stage: Stage, night: Night) -> Sequence[Gate]:
-    """Return the gate of the stage, if it has one of its own, and those of families for that stage."""
+    """Return the gate of the stage, if it has one, and the families' gates for that stage."""
     own = (stage.load_gate(),) if stage.gate else ()
     of_families = [family.gates() for family in families_of_night(night).known if family.gates is not None]
     return (*own, *(gates[stage.name] for gates in of_families if stage.name in gates))
 
 
 def _tables(night: Night, stage: Stage) -> Sequence[str]:
-    """Return the tables to judge, those included of which the stage has published nothing."""
+    """Return the tables to judge, including tables for which the stage has published nothing."""
     tables = set(usable_tables(night, stage.artefact, stage.name))
     if stage.name == "collect_segment_metadata":
-        # A table without one segment that can be read has no facts.
+        # A table without a readable segment has no facts.
         damaged = published(night, "damaged_segments")
         return sorted(tables | {table for table in damaged.tables if night.wants(table)})
     if stage.made_of:
         tables |= set(usable_tables(night, stage.made_of, stage.name))
     if night.tables is None:
-        # Anyone can ask a cluster for a table of any name: only those with segments are worth a verdict.
+        # Anyone can query a cluster for a table of any name: only tables with segments are worth a verdict.
         tables &= set(usable_tables(night, "table_facts", stage.name))
     return sorted(tables)
 
@@ -89,7 +88,7 @@ def _seen(night: Night, stage: Stage, gates: Sequence[Gate], table: str) -> _See
     if part is not None and part.properties.get(FAILED):
         return _Seen(str(part.properties[FAILED]))
     if part is not None and part.properties.get(LAKE_ONLY):
-        # It has no segments, and no queries of brokers, that anything could be expected of.
+        # Without segments and broker queries nothing can be expected of the table.
         return _Seen(_READABLE)
     try:
         return _Seen(_READABLE, [gate.views(night, table) for gate in gates])

@@ -1,4 +1,4 @@
-"""Count rows that repeat the key of another one, in bounded memory."""
+"""Count rows that repeat the key of another row, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _KEYS_AT_ONCE = 8_000_000
 def duplicate_rows(snapshot: Snapshot, table: str, key: Sequence[str]) -> int:
     """Return the number of rows of ``table`` whose ``key`` an earlier row has already.
 
-    Keys are told apart by 64-bit hashes, about eight million of them at a time: each pass over the
-    rows takes those with another remainder. Two keys of 10 million are taken for one with
-    a probability of 3 in a million.
+    Keys are compared by 64-bit hashes, about eight million of them at a time: each pass over the rows takes
+    the hashes with another remainder. Two keys of 10 million are taken for one with a probability of 3 in a
+    million.
     """
     from pandas.util import hash_pandas_object
 

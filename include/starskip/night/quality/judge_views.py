@@ -1,7 +1,7 @@
-"""Judge the views that gates take of tables; Great Expectations (1.24) does, and this is its only home.
+"""Judge the gates' views of tables with Great Expectations (1.24); this is its only home.
 
 One ephemeral context a process, without files, Data Docs, progress bars and usage statistics. An expectation
-costs some milliseconds, however few rows it looks at: one that judges row by row looks at the views of
+costs some milliseconds, however few rows it judges: an expectation that judges row by row takes the views of
 all tables at once.
 """
 
@@ -30,14 +30,14 @@ _ROW_BY_ROW = frozenset(
         "ExpectColumnPairValuesAToBeGreaterThanB",
     }
 )
-"""Kinds by which a row passes or fails whatever other rows there are."""
+"""Kinds that judge each row by itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """Outcome of an expectation on a view, and the rows that failed; None where values cannot be compared.
+    """Outcome of an expectation on a view, and the rows that failed; None if values cannot be compared.
 
-    ``value``: what an expectation of the whole view has found.
+    ``value``: the observed value of an expectation of the whole view.
     """
 
     success: bool
@@ -48,7 +48,7 @@ class _Finding:
 def judge(
     stage: str, views: Mapping[str, Mapping[str, View]], expectations: Sequence[Expectation]
 ) -> dict[str, tuple[GateCheck, ...]]:
-    """Judge the ``views`` of each table, by their names; return one check an expectation, in their order."""
+    """Judge the ``views`` of each table, by their names; return one check for each expectation, in order."""
     found: dict[tuple[str, int], _Finding] = {}
     for name in dict.fromkeys(expectation.view for expectation in expectations):
         of_tables = {table: of_table[name] for table, of_table in views.items()}
@@ -92,7 +92,7 @@ def _judged_together(
 
 
 def _judged(rows: Sequence[Mapping[str, Any]], asked: Mapping[int, Expectation]) -> dict[int, _Finding]:
-    """Return the finding of each expectation that is ``asked`` of ``rows``."""
+    """Return the finding of each expectation in ``asked`` on ``rows``."""
     if not asked:
         return {}
     batches = _batches()
@@ -101,13 +101,13 @@ def _judged(rows: Sequence[Mapping[str, Any]], asked: Mapping[int, Expectation])
 
     suite = ExpectationSuite(
         name="gate",
-        # A suite answers in an order of its own.
+        # A suite returns its results in an order of its own.
         expectations=[
             _kind(each.kind)(**each.arguments, meta={"place": place}) for place, each in asked.items()
         ],
     )
     names = dict.fromkeys(chain.from_iterable(map(_columns, asked.values())))
-    # As objects, counts stay whole numbers beside missing ones and above 2**53.
+    # As objects, counts stay whole numbers beside missing values and above 2**53.
     frame = pd.DataFrame({name: [row.get(name) for row in rows] for name in names}, dtype=object)
     batch = batches.get_batch(batch_parameters={"dataframe": frame})
     results = batch.validate(suite, result_format="COMPLETE").results
@@ -143,7 +143,7 @@ def _kind(name: str) -> Any:
         "_configuration": PrivateAttr(None),
         "configuration": property(configuration),
     }
-    # Great Expectations registers it by its name, and warns of a second one of a name.
+    # Great Expectations registers it by its name, and warns of a second class of the same name.
     return type(kind)(f"Gate{name}", (kind,), members)
 
 
@@ -178,7 +178,7 @@ def _check(stage: str, table: str, view: View, expectation: Expectation, finding
 
 
 def _observed(view: View, expectation: Expectation, finding: _Finding) -> str:
-    # Of duplicates the names are enough.
+    # For duplicates the names are enough.
     columns = _columns(expectation) if "column_list" not in expectation.arguments else []
     if not view.name:
         return " and ".join(value_text(row.get(column)) for row in view.rows for column in columns)

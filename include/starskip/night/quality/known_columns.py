@@ -1,4 +1,4 @@
-"""The columns that the facts of a table know, and the indexes in force."""
+"""The columns and indexes in the facts of a table."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KnownColumns:
 
 
 def known_columns(night: Night, table: str) -> KnownColumns:
-    """Return what ``table_facts`` says, and the table's config about its indexes, where there is one."""
+    """Return the columns of ``table_facts``, and the indexes of the table config, if any, or of the facts."""
     families = families_of_night(night).known
     sizes = {
         family: Measure(pc.map_lookup(pc.field("index_bytes"), query_key=index, occurrence="first"), "max")

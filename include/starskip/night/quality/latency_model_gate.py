@@ -1,4 +1,4 @@
-"""The gate behind fit_latency_model: a model that can be, or why there is none.
+"""The gate behind fit_latency_model: a plausible model, or why there is none.
 
 Source: Automated Inverted Index Recommendation, II.1.
 """
@@ -54,7 +54,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _missing_coefficients(model: Mapping[str, Any]) -> int:
-    """Return how many figures a model lacks that was fitted, whether it is good or not."""
+    """Return how many figures a fitted model lacks, whether it is good or not."""
     if model.get("no_fit") in (NoFit.TOO_FEW_BINS.value, NoFit.NO_VARIATION.value):
         return 0
     return sum(model.get(name) is None for name in (*_COEFFICIENTS, "r2_out_of_sample"))
@@ -89,21 +89,21 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
     of_table = "latency model of {table}"
     return (
         *(between("model", name, f"{name} of the {of_table}", 0) for name in _COEFFICIENTS),
-        none("model", "missing_coefficients", f"{of_table}: figures missing of a model that was fitted"),
+        none("model", "missing_coefficients", f"{of_table}: missing figures of a fitted model"),
         between("model", "r2_out_of_sample", f"{of_table}: R2 out of sample", None, 1),
-        in_set("model", "threshold", f"{of_table}: R2 that it must reach", [settings.latency.r2_threshold]),
+        in_set("model", "threshold", f"{of_table}: R2 threshold", [settings.latency.r2_threshold]),
         in_set("model", "reason", f"{of_table}: reason for no model", _REASONS),
         in_set("model", "unfounded", f"{of_table}: verdict against its own figures", [False]),
-        equal("model", "bins", "published_bins", f"{of_table}: bins, and those published", "equal"),
-        equal("model", "queries", "pooled_queries", f"{of_table}: queries, and those in its bins", "equal"),
+        equal("model", "bins", "published_bins", f"{of_table}: bins, and published bins", "equal"),
+        equal("model", "queries", "pooled_queries", f"{of_table}: queries, and queries in its bins", "equal"),
         at_most(
             "model",
             "queries",
             "all_queries",
-            f"{of_table}: queries, and those of the night",
-            "no more than those",
+            f"{of_table}: queries, and queries of the night",
+            "no more than the night's",
         ),
-        none("model", "falling_quantiles", "quantiles of {table}: that are below a lower one"),
+        none("model", "falling_quantiles", "quantiles of {table}: below a lower quantile"),
         distinct("bins", _BIN_KEY, "latency bins of {table}: pooled twice"),
         between("bins", "queries", "queries of latency bins of {table}: minimum", 1),
         none("bin_fields", "missing", "latency bins of {table}: fields with missing values"),

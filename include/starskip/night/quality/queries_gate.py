@@ -1,4 +1,4 @@
-"""The gate behind parse_query_logs: a log that was understood, and queries of this table and night alone."""
+"""The gate behind parse_query_logs: an understood log, and queries of this table and night alone."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_log: float | None) -> float:
-    """Return how far the queries kept are from those that the log held: lost ones, or some kept twice.
+    """Return by how much the kept queries differ from the log's: lost queries, or some kept twice.
 
     A night of some tables alone keeps some of the log's queries, beside parts of another run.
     """
@@ -71,7 +71,7 @@ def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_
 
 
 def _kept_in_log(log: Mapping[str, object]) -> float:
-    """Return the log's queries, those of several tables as often as they were shared out."""
+    """Return the log's queries; queries of several tables count as often as they were shared out."""
     return (number_of(log.get("queries")) or 0) + (number_of(log.get("multi_stage_shares")) or 0)
 
 

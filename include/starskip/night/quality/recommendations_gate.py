@@ -88,14 +88,14 @@ def _add_to_row(row: dict[str, Any], table: str, known: KnownColumns, rejected: 
     row["is_of_known_family"] = row["kind"] in known.families
     row["is_of_table"] = row["table"] == table
     row["is_known"] = row["column"] in known.columns
-    # A query may name a column that is none, such as a value in the wrong quotes.
+    # A query may name a column that does not exist, such as a value in the wrong quotes.
     row["name"] = row["column"] if row["is_known"] else "an unknown column"
     row["is_indexed"] = _structure(row) in known.indexes
     row["is_rejected_too"] = _structure(row) in rejected
 
 
 def _rank_faults(chosen: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many of the ranks 1, 2, … are missing, and how many there are beside them."""
+    """Return how many of the ranks 1, 2, … are missing, and how many surplus ranks there are."""
     return len({row["rank"] for row in chosen} ^ set(range(1, len(chosen) + 1)))
 
 

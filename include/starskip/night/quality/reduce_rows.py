@@ -41,7 +41,7 @@ def reduce_rows(
 ) -> list[dict[str, Any]]:
     """Return one row for all rows, or one for each value of the columns ``by``, which must be few.
 
-    Sums of int64 wrap around: measure what bounds them beside them, or use ``exact_sum``.
+    Sums of int64 wrap around: also measure the bounds of the values, or use ``exact_sum``.
     """
     columns = {name: pc.field(name) for name in by} | {n: m.expression for n, m in measures.items()}
     folds = [(name, measure.fold) for name, measure in measures.items()]

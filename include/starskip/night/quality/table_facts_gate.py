@@ -1,4 +1,4 @@
-"""The gate behind collect_segment_metadata: facts that scoring can take for true ."""
+"""The gate behind collect_segment_metadata: plausible facts for the cost model."""
 
 from __future__ import annotations
 

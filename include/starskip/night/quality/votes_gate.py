@@ -1,4 +1,4 @@
-"""The gate behind score_votes: a workload that holds the night's queries, and votes that it can give."""
+"""The gate behind score_votes: a workload that holds the night's queries, and plausible votes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
     measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
     logged = reduce_rows(published(night, "queries"), table, measures)[0]
     queries = sum(row["queries"] or 0 for row in shapes)
-    # Texts beyond the cap are not looked at: those that are tell for them.
+    # Texts beyond the cap are not checked: the checked ones stand for them.
     looked_at = [row for row in shapes if row["shape_id"] != FOLDED]
     unparsed = [row for row in looked_at if _is_not_understood(row["shape_id"] or "")]
     looked_at_entries = sum(row[_ENTRIES] or 0 for row in looked_at)
@@ -91,7 +91,7 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
         "logged_queries": logged["queries"],
         "entries": sum(row[_ENTRIES] or 0 for row in shapes),
         "logged_entries": sum_of(logged, _ENTRIES),
-        # Many queries that scan little, as joins of small tables, lead no advice astray.
+        # Many queries that scan little, such as joins of small tables, do not mislead the advice.
         "unparsed_ratio": min(ratios),
         "shapes": len(shapes),
     }
@@ -120,7 +120,7 @@ def _add_to_vote(row: dict[str, Any], table: str, shape_ids: Collection[str], kn
 
 
 def _disjuncts(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row a disjunct: the sets that it has, and those that a complete one has to have."""
+    """Return one row for each disjunct: its number of sets, and the number that a complete one must have."""
     grouped: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
     for row in votes:
         grouped.setdefault((row["shape_id"], row["leg"]), []).append(row)
@@ -145,7 +145,7 @@ def _disjuncts(votes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _voters(votes: Sequence[Mapping[str, Any]], entries: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Return a row a shape: what the best sets of all its disjuncts save, and what there is to save.
+    """Return one row for each shape: the saving of the best sets of all its disjuncts, and its entries.
 
     Sort orders vote for the same disjuncts once more, so a shape has up to two rows.
     """
@@ -181,7 +181,7 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
         between(
             "workload",
             "unparsed_ratio",
-            "queries of {table}: share that no shape was found for",
+            "queries of {table}: share without a shape",
             0,
             settings.gates.max_unparsed_ratio,
         ),
@@ -221,7 +221,7 @@ def _vote_expectations() -> Sequence[Expectation]:
         in_set("votes", "is_of_known_columns", "votes of {table}: for columns of the table", [True]),
         distinct("votes", ["shape_id", "leg", "set"], "votes of {table}: given twice"),
         none("vote_fields", "missing", "votes of {table}: fields with missing values"),
-        # An index can make a query read many times what it reads now: no bound but a number.
+        # An index can make a query read many times as much as now: no bound but a number.
         between(
             "votes", "saving_entries", "saving_entries of {table}: a number", -_GREATEST, expected="a number"
         ),
@@ -247,7 +247,7 @@ def _vote_expectations() -> Sequence[Expectation]:
             "voters",
             "saving_entries",
             "saving_limit",
-            "saving_entries of {table}: all disjuncts of a shape, and what it scans",
+            "saving_entries of {table}: all disjuncts of a shape, and its entries",
             "no more than the shape scans",
         ),
     )

@@ -39,13 +39,13 @@ def message_answer(request: Request, message: Message, status: int = 200) -> Res
 
 
 def report_answer(page: bytes) -> Response:
-    """Return a published report under the policy that it was made for, in our own frames only."""
+    """Return a published report under its own policy, in our own frames only."""
     policy = f"{content_security_policy()}; frame-ancestors 'self'"
     return HTMLResponse(page, headers={POLICY: policy})
 
 
 def download_answer(content: bytes, file_name: str) -> Response:
-    """Return a file to keep; ``file_name`` is made of page names and ours."""
+    """Return a file to keep; ``file_name`` consists of page names and our own words."""
     media_type = _MEDIA_TYPES[file_name[file_name.rindex(".") :]]
     return Response(
         content,
@@ -55,12 +55,12 @@ def download_answer(content: bytes, file_name: str) -> Response:
 
 
 def links_of(request: Request) -> PageLinks:
-    """Return the links of all pages, below where Airflow has put them."""
+    """Return the links of all pages, below the place where Airflow mounts them."""
     return PageLinks(request.scope.get("root_path", ""))
 
 
 def answer_errors(app: FastAPI) -> None:
-    """Have ``app`` answer each error with a page that says what is wrong, and never with a stack trace."""
+    """Let ``app`` answer each error with a page that says what is wrong, and never with a stack trace."""
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, StarletteHTTPException) else 422

@@ -24,19 +24,19 @@ _READER = "report pages"
 
 
 def configured_night(checkout: Path, run_date: date, tables: Sequence[str] = ()) -> Night:
-    """Return a night of these tables, by default of all that are configured, to read its store.
+    """Return a night of these tables, by default of all configured tables, to read its store.
 
-    The keys of a store are those of the API server's own environment: the keys of a connection would stay
-    in it for everything else that the server does, such as reading the logs of tasks.
+    The keys of a store come from the API server's own environment: the keys of a connection would stay in it
+    for everything else that the server does, such as reading the logs of tasks.
     """
     arguments = NightArguments(ANY_NIGHT, _READER, datetime.now(UTC), tables)
     night = night_from_config(config_path(checkout), arguments, os.environ)
-    # Whatever date an address names: of one that no night can have there is nothing, and that is all.
+    # Any date may stand in an address; for an impossible night there is simply no report.
     return replace(night, run_date=run_date)
 
 
 def night_of_run(checkout: Path, run: Any) -> Night:
-    """Return the night that ``run``, a DAG run as Airflow's database has it, is about, with its tables."""
+    """Return the night of ``run``, a DAG run as Airflow's database has it, with its tables."""
     asked = run.conf or {}
     named, tables = asked.get("run_date"), asked.get("tables")
     given = None if named is None else str(named)

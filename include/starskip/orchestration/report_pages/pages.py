@@ -71,9 +71,9 @@ def report_pages(checkout: Path) -> ASGIApp:
 def pages_app(checkout: Path) -> FastAPI:
     """Return the pages.
 
-    Airflow asks nobody for permission on behalf of an application that a plugin mounts. So this one asks
-    for all of its routes at once, the last of which takes every address and method that no other does:
-    whoever may read the DAG may read its reports, and nobody else learns even which there are.
+    Airflow checks no permission for an application that a plugin mounts. So this application checks it for
+    all of its routes at once; the last route takes every address and method that no other route does. Whoever
+    may read the DAG may read its reports, and nobody else learns even which reports there are.
     """
     app = FastAPI(
         title="Starskip report pages",
@@ -165,7 +165,7 @@ def pages_app(checkout: Path) -> FastAPI:
                 why = " The log of its task finish_night says why."
             message = Message(f"Night of {night.date_text}", f"This run {how}.{why}")
             return message_answer(request, message)
-        note = "This run is not over: what is listed may be of an earlier run of the same night."
+        note = "This run is not over: the list may be of an earlier run of the same night."
         failed = (f"This run failed: {problem}",) if problem else ()
         notes = failed if is_over else (note,)
         shown = render_night(links_of(request), night.run_date, found_rows, notes=notes)

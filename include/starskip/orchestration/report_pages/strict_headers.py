@@ -1,7 +1,7 @@
 """Add security headers to every response of the report pages, errors included.
 
 The pages stand in a frame of Airflow's own page, so that a script in one of them would act as its reader:
-each policy names by its hash what may run, and of a report nothing may.
+each policy names by its hash each script that may run, and a report may run none.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOTHING_ALLOWED = "default-src 'none'; base-uri 'none'; form-action 'none'; fra
 
 
 class StrictHeaders:
-    """An ASGI application around another; a response that brings no policy of its own gets the strictest."""
+    """An ASGI application around another; a response without a policy of its own gets the strictest."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Keep the application whose responses get the headers."""

@@ -1,4 +1,4 @@
-"""Stage refresh_secondary_indexes: chosen indexes of ``secondary_advice`` as entries of lake tables."""
+"""Stage refresh_secondary_indexes: build the chosen indexes of ``secondary_advice`` on lake tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _built(engine: Engine, of: ChosenIndexes) -> TableBuild:
     active = _active(former)
     names = of.wanted(active)
     if former is not None:
-        # Before tonight's changes: what this night deletes can be restored until the next one.
+        # Before tonight's changes: an index that this night deletes can be restored until the next one.
         _tidy(engine, path, root, of.night, former)
     if not names and not active:
         return TableBuild(properties={"note": of.note})
@@ -84,7 +84,7 @@ def _metadata(path: str, root: str | None) -> TableMetadata | None:
 
 
 def _active(metadata: TableMetadata | None) -> list[str]:
-    """Return the indexes that are there; the clustering key comes and goes with them."""
+    """Return the present indexes, except the clustering key, which comes and goes with them."""
     names = metadata.state.active if metadata else ()
     return [name for name in names if secondary_index(name).kind_of_index is not Kind.PRIMARY]
 

@@ -1,6 +1,6 @@
 """The gate behind refresh_secondary_indexes: runs are whole, and have as many entries as there are rows.
 
-Whether each entry is as the rows say, ``starskip secondary check`` tells on request.
+``starskip secondary check`` compares each entry with the rows, on request.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _entry_counts(metadata: TableMetadata, index: str) -> Mapping[str, int]:
             entries += int(reader.entries_of_each_block[: reader.row_groups].sum())
         at = metadata.row_slices[name]
         live_rows = pc.sum(metadata.rows[at], min_count=0).as_py()
-        # Entries of files that are gone stay until they are optimized away.
+        # Entries of deleted files stay until optimize removes them.
         all_rows = pc.sum(joined(metadata.store.read(segment.files, ["rows"]), "rows"), min_count=0).as_py()
         if kind is Kind.BTREE:
             missing += max(0, live_rows - entries)

@@ -24,7 +24,7 @@ SECONDARY_VERDICTS_GATE = replays_gate(VERDICTS, "queries of {table} with second
 
 
 def publish_secondary_verdicts(engine: Engine, night: Night) -> StageResult:
-    """Publish ``secondary_verdicts`` of the night's tables; those without an index have none.
+    """Publish ``secondary_verdicts`` of the night's tables; tables without an index have none.
 
     A night of a version before there were secondary indexes has nothing to prove.
     """

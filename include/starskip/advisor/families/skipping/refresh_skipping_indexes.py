@@ -1,4 +1,4 @@
-"""Stage refresh_skipping_indexes: chosen indexes of ``skipping_advice`` as metadata of lake tables.
+"""Stage refresh_skipping_indexes: build the chosen indexes of ``skipping_advice`` on lake tables.
 
 Source: Extensible Data Skipping, II.
 """
@@ -41,7 +41,7 @@ def _built(engine: SkippingEngine | None, of: ChosenIndexes) -> TableBuild:
     active = list(former.state.active) if former else []
     names = of.wanted(active)
     if former is not None:
-        # Before tonight's changes: what this night deletes can be restored until the next one.
+        # Before tonight's changes: an index that this night deletes can be restored until the next one.
         tidy_metadata(location, of.night)
     if not names and not active:
         return TableBuild(properties={"note": of.note})

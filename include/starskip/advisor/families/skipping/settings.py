@@ -1,4 +1,4 @@
-"""Settings of skipping indexes: what their metadata may take, and how many files are read to choose."""
+"""Settings of skipping indexes: bytes that their metadata may take, and files that are read to choose."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from starskip.settings import SettingsGroup, setting
 
 @dataclass(frozen=True, slots=True)
 class SkippingSettings(SettingsGroup):
-    """Settings of skipping indexes; each is beside those of all advice."""
+    """Settings of skipping indexes, beside the settings of all advice."""
 
     group = "skipping"
     heading = "Which skipping indexes are advised"

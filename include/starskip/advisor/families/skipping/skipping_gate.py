@@ -32,7 +32,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _disordered(metadata: TableMetadata, index: str) -> int:
-    """Return the files whose least value is above their greatest one."""
+    """Return the number of files whose least value is above their greatest value."""
     if not index.startswith("minmax:"):
         return 0
     least, greatest = metadata.column(index, "min"), metadata.column(index, "max")
@@ -45,7 +45,7 @@ def _disordered(metadata: TableMetadata, index: str) -> int:
 
 
 def _impossible(metadata: TableMetadata, index: str) -> int:
-    """Return the files with more nulls than rows, or fewer than none."""
+    """Return the number of files with more nulls than rows, or a negative number of nulls."""
     if not index.startswith("nulls:"):
         return 0
     nulls, rows = metadata.column(index, "nulls"), metadata.column(index, "rows")

@@ -1,7 +1,7 @@
 """Stage build_star_trees: chosen trees of ``recommendations`` to ``star_trees`` (Star-tree index, II).
 
-Built artefacts are current state: ``star_trees/current`` holds what the newest night chose; an older night,
-or a backfill, leaves it alone. ``star_tree_builds`` of the night holds the outcome of each tree.
+Built artefacts are current state: ``star_trees/current`` holds the newest night's choice; an older night, or
+a backfill, leaves it unchanged. ``star_tree_builds`` of the night holds the outcome of each tree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from starskip.storage.manifest import Part
 from starskip.storage.schemas import STAR_TREE_BUILDS
 
 BUILT = frozenset(outcome.value for outcome in Outcome)
-"""Outcomes of trees that there are."""
+"""Outcomes of existing trees."""
 NOT_BUILT, FAILED = "not_built", "failed"
 """The others."""
 
@@ -54,7 +54,7 @@ class TreeBuild:
 def build_star_trees(engine: Engine, night: Night) -> StageResult:
     """Publish ``star_trees`` and ``star_tree_builds`` of the night's tables.
 
-    A tree that cannot be built costs neither the others nor what was there before; why is in its row.
+    If a tree cannot be built, the other trees and the previous trees stay; the tree's row says why.
     """
     tables = usable_tables(night, "recommendations", "build_star_trees")
     advised = night.store.snapshot("recommendations", night.date_text)
@@ -93,9 +93,9 @@ def _table_builds(
         return [TreeBuild(tree, NOT_BUILT, withheld) for tree in (*held, *chosen)]
     former = published_order(night.store, table)
     built_before = former.configs if former is not None else ()
-    # In the order in which Pinot tries them: a new tree comes behind those that are there.
+    # In the order in which Pinot tries them: new trees stand behind the present trees.
     asked = [tree for tree in held if tree.shapes or tree.config in built_before]
-    # A day without advice must not take away what answers queries.
+    # A day without advice must not delete trees that answer queries.
     others = chosen or [ChosenTree(config) for config in built_before]
     kept = {tree.config for tree in asked}
     chosen = [*asked, *(tree for tree in others if tree.config not in kept)]
@@ -121,7 +121,7 @@ def _by_pinot(tree: ChosenTree) -> str:
 def _built(
     run_tasks: RunTasks, night: Night, table: str, lake: LakeTable, chosen: Sequence[ChosenTree]
 ) -> list[TreeBuild]:
-    """Return what became of each tree."""
+    """Return the outcome of each tree."""
     faults: dict[StarTreeConfig, str] = {}
     source = source_table(
         lake.path,
@@ -166,7 +166,7 @@ def _built(
 def _whole_then_without_one(
     configs: tuple[StarTreeConfig, ...],
 ) -> Iterator[tuple[StarTreeConfig, ...]]:
-    """Yield the sets of trees to try: all of them, then, should these fail, all but one, each in turn."""
+    """Yield the sets of trees to try: all of them, then, if that fails, all but one, each in turn."""
     if configs:
         yield configs
     if len(configs) > 1:
@@ -197,7 +197,7 @@ def _table_properties(builds: Sequence[TreeBuild]) -> dict[str, Any]:
 
 
 def _facts(build: TreeBuild) -> dict[str, Any]:
-    """Return what there is of a tree; a dictionary counts in each tree that has its dimension."""
+    """Return the columns of a built tree; a dictionary counts in each tree that has its dimension."""
     if build.published is None:
         return {}
     part = build.published.part

@@ -1,4 +1,4 @@
-"""Read the chosen star-trees of a table, and those in force, from the artefact ``recommendations``."""
+"""Read the chosen star-trees of a table, and the trees in force, from the artefact ``recommendations``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from starskip.storage.manifest import Part
 class ChosenTree:
     """A chosen tree with its estimates.
 
-    ``saving_ratio``: share of all entries that its queries no longer scan. ``shapes``: those that it was
-    chosen for, by their ids, with the documents that a mean query of each would read, None if not estimated.
+    ``saving_ratio``: share of all entries that its queries no longer scan. ``shapes``: by id, the shapes that
+    the tree was chosen for, with the documents that a mean query of each would read, None if not estimated.
     ``is_in_force``: the table's configuration holds it already.
     """
 
@@ -31,7 +31,7 @@ class ChosenTree:
 def chosen_trees(table: str, part: Part) -> tuple[ChosenTree, ...]:
     """Return the chosen trees of ``table``, best first, from its part of ``recommendations``.
 
-    Raises StorageError if they are those of another version.
+    Raises StorageError if another version of Starskip wrote them.
     """
     return _read(table, part, "star_trees", _chosen)
 

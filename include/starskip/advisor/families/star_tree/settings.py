@@ -1,4 +1,4 @@
-"""Settings of star-trees: how many, how large, and what weighs in their choice."""
+"""Settings of star-trees: how many, how large, and the weights of their choice."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ STAR_TREE_NAME = "star_tree"
 
 @dataclass(frozen=True, slots=True)
 class StarTreeSettings(SettingsGroup):
-    """Settings of star-trees; each is beside those of all advice."""
+    """Settings of star-trees, beside the settings of all advice."""
 
     group = STAR_TREE_NAME
     heading = "Which star-trees are advised"
 
     max_star_trees: int = setting(
         2,
-        "Star-trees of a table, beside its indexes; leave star_tree out of the kinds of index for none.",
+        "Largest number of star-trees of a table. For none, leave star_tree out of advice.index_kinds.",
         title="Largest number of star-trees",
         unit="star-trees a table",
         at_least=1,
-        # Every set of so many of the candidate trees is weighed.
+        # Every set of this many candidate trees is weighed.
         at_most=6,
     )
     max_tree_size_ratio: float = setting(
         0.5,
-        "Share of the table's rows, and of its bytes; a larger tree is refused.",
+        "A tree of more than this share of the table's rows, or of its bytes, is refused.",
         title="Most that a star-tree may take",
         unit="share",
         at_least=0,
@@ -44,7 +44,7 @@ class StarTreeSettings(SettingsGroup):
     )
     post_filter_entry_weight: float = setting(
         1.0,
-        "Entries scanned in filter that one entry scanned post filter counts, when trees are weighed.",
+        "Weight of an entry scanned post filter against one scanned in filter, when trees are weighed.",
         unit="entries",
         at_least=0,
     )

@@ -13,7 +13,7 @@ STAR_TREES_KEY = "starTreeIndexConfigs"
 
 
 def star_tree_entry(tree: ChosenStarTree) -> dict[str, Any]:
-    """Return the entry that has Pinot build ``tree``."""
+    """Return the entry that lets Pinot build ``tree``."""
     return {
         "dimensionsSplitOrder": list(tree.dimensions),
         "skipStarNodeCreationForDimensions": list(tree.skipped_star_nodes),
@@ -23,7 +23,7 @@ def star_tree_entry(tree: ChosenStarTree) -> dict[str, Any]:
 
 
 def star_tree_words(entry: Mapping[str, Any]) -> str:
-    """Return what an entry splits by and keeps, in one line."""
+    """Return the dimensions and pairs of an entry in one line."""
     dimensions = ", ".join(map(str, entry.get("dimensionsSplitOrder") or ()))
     pairs = [str(pair) for pair in entry.get("functionColumnPairs") or ()]
     pairs += [

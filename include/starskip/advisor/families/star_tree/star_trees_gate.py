@@ -33,7 +33,7 @@ from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 
 _LEAST_SIZE_RATIO, _MOST_SIZE_RATIO = 0.8, 1.25
-"""Built size over estimated size: what the estimate promises."""
+"""Built size over estimated size: the accuracy that the estimate promises."""
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
@@ -48,7 +48,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         if row["outcome"] in BUILT:
             row["is_published"] = row["config"] in configs
             row["lake_rows"] = row["rows"] if lake_rows is None else lake_rows
-            # Of a tree that is not there, one check that says so is enough.
+            # For a missing tree, one check that says so is enough.
             row |= {"root_rows": row["rows"], "documents_now": row["documents"]}
             if trees is not None and row["is_published"]:
                 row |= _root(trees.trees[configs.index(row["config"])])
@@ -74,9 +74,9 @@ def _root(tree: StarTree) -> dict[str, Any]:
 
 
 def _lake_rows(night: Night, table: str, trees: TreeSet) -> int | None:
-    """Return the rows that the footers of the lake table's files state, None where they state none.
+    """Return the rows that the footers of the lake table's files state, None if they state none.
 
-    What the trees recorded of files that are still the same is not looked up again.
+    Files that are unchanged since the trees recorded them are not opened again.
     """
     lake = night.lake_tables.get(table)
     try:
@@ -113,20 +113,20 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
     trees = "star-trees of {table}"
     return (
         in_set("trees", "is_of_table", f"{trees}: rows of this table", [True]),
-        distinct("trees", ["tree"], f"{trees}: told twice"),
+        distinct("trees", ["tree"], f"{trees}: listed twice"),
         present("trees", "outcome", f"{trees}: missing outcome"),
         in_set(
             "trees",
             "outcome",
-            f"{trees}: what became of them",
+            f"{trees}: outcomes",
             sorted({*BUILT, NOT_BUILT}),
             expected=f"anything but {FAILED}",
         ),
         in_set("built", "is_published", f"{trees}: published as they were chosen", [True]),
-        equal("built", "rows", "lake_rows", f"{trees}: rows, and those of the lake table", "equal"),
+        equal("built", "rows", "lake_rows", f"{trees}: rows, and rows of the lake table", "equal"),
         equal("built", "root_rows", "rows", f"{trees}: rows of the root, and of the tree", "equal"),
-        equal("built", "documents_now", "documents", f"{trees}: documents, and those told", "equal"),
-        equal("table", "published", "built", f"{trees}: published, and told", "equal"),
+        equal("built", "documents_now", "documents", f"{trees}: documents, and documents recorded", "equal"),
+        equal("table", "published", "built", f"{trees}: published, and recorded", "equal"),
         none("table", "stale", f"{trees}: of files that have changed since"),
         warn_only(
             between(

@@ -21,16 +21,16 @@ def star_tree_properties(
     chosen: AnswersChosen,
     candidates: StarTreeCandidates = NO_TREES,
 ) -> Mapping[str, Any]:
-    """Return ``star_trees``, in the order in which queries try them, and what there is to say of others.
+    """Return ``star_trees``, in the order in which queries try them, and facts on the other trees.
 
-    Of each: ``config`` as Pinot's ``starTreeIndexConfigs`` has it, ``documents`` and ``size_bytes`` as
-    estimated, ``saving_ratio`` of all entries in filter and post filter, and ``shapes``: the documents that a
-    mean query of each shape reads, which it answers. ``refused_star_trees`` have ``config``, ``reason``,
-    ``detail`` and ``size_bytes``; ``unanswerable_by_star_trees`` counts queries by the reason why no tree
-    answers them in Pinot; ``answered_by_starskip_only`` are those shapes of them that one of ``star_trees``
-    answers on the lake, with ``reason`` and ``detail`` why Pinot does not; ``star_trees_note`` says why there
-    is no candidate. ``star_trees_in_force``: those of the table's configuration, with ``config`` and the ids
-    of the ``shapes`` that each answers.
+    Each tree has ``config`` as Pinot's ``starTreeIndexConfigs`` has it, ``documents`` and ``size_bytes`` as
+    estimated, ``saving_ratio`` of all entries in filter and post filter, and ``shapes``: for each shape that
+    it answers, the documents that a mean query reads. ``refused_star_trees`` have ``config``, ``reason``,
+    ``detail`` and ``size_bytes``. ``unanswerable_by_star_trees`` counts queries by the reason why no tree
+    answers them in Pinot. ``answered_by_starskip_only``: the shapes among them that a tree of ``star_trees``
+    answers on the lake, with ``reason`` and ``detail`` why Pinot does not. ``star_trees_note`` says why there
+    is no candidate. ``star_trees_in_force``: the trees of the table's configuration, with ``config`` and the
+    ids of the ``shapes`` that each tree answers.
     """
     unanswerable: Counter[str] = Counter()
     for shape in candidates.unanswerable:

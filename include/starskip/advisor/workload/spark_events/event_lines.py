@@ -28,9 +28,9 @@ _UNREAD = {b"\x82SNAPPY\0": "snappy", b"ZV": "lzf"}
 class EventLine(NamedTuple):
     """A line without its end.
 
-    ``flaw`` is None, or why it is no whole line: "too_long" (its first bytes are kept), "truncated_file",
-    "damaged_file", "unreadable_file", "compression_bomb", "unknown_file_format". ``is_ended``: a line end was
-    behind it; a writer may still be at work on one that has none.
+    ``flaw`` is None, or why the line is not whole: "too_long" (its first bytes are kept), "truncated_file",
+    "damaged_file", "unreadable_file", "compression_bomb", "unknown_file_format". ``is_ended``: a line end
+    followed; a line without an end may still be being written.
     """
 
     number: int
@@ -40,7 +40,7 @@ class EventLine(NamedTuple):
 
 
 def event_lines(path: str) -> Iterator[EventLine]:
-    """Yield the lines of a file that are not blank, counted from 1; where it breaks, one with a flaw."""
+    """Yield the lines of a file that are not blank, counted from 1; if it breaks, a line with a flaw."""
     number, parts, held = 1, [b""], 0
     try:
         for block in _blocks(path):

@@ -23,7 +23,7 @@ _RUNNING = ".inprogress"
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """One application's log, named as its folder or file; of one ``is_running`` the last line may be cut."""
+    """One application's log, named as its folder or file; if it ``is_running``, the last line may be cut."""
 
     name: str
     files: tuple[str, ...]
@@ -33,7 +33,7 @@ class EventLog:
 def event_logs(paths: Sequence[str]) -> tuple[EventLog, ...]:
     """Return the logs at paths or URLs: of files, of folders of logs, of globs; each once, sorted by name.
 
-    Raises SourceError for a path that names nothing. A folder without logs is none, not an error.
+    Raises SourceError for a path that names nothing. A folder without logs is empty, not an error.
     """
     single: list[EventLog] = []
     rolled: dict[str, list[str]] = {}

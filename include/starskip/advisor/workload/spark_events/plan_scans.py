@@ -1,13 +1,14 @@
 """The scans of files in a plan of an event log (Spark 4.2, SparkPlanInfo and FileSourceScanExec.metadata).
 
-A scan's ``DataFilters`` are whole, in the text form of Catalyst's expressions; ``Location`` names at least
+A scan's ``DataFilters`` are complete, in the text form of Catalyst's expressions; ``Location`` names at least
 its first path. Functions in Python are no data filters: they are evaluated above the scan, into columns
-``pythonUDF0#25`` that filters above name. Those filters are the scan's as long as only nodes whose rows are
-their child's lie between. A plan has subqueries among the children of the node that asks for them, too.
-Delta's own reading of its log is no scan of a table, and its test for deleted rows no filter of a query's.
+``pythonUDF0#25`` that filters above name. Such a filter belongs to the scan if all nodes between pass their
+child's rows on unchanged. The children of a plan node also include its subqueries. Delta's own reading of its
+log is no scan of a table, and its test for deleted rows no filter of a query.
 
-A scan of Iceberg's has no such metadata: the table's name, or place, and the metrics are told, and the
-filters are those above it, without what its partitions decide. Its columns' types only the table tells.
+A scan of an Iceberg table has no such metadata: it has the table's name, or place, and the metrics. Its
+filters are the filters above it, except the filters that its partitions decide. Only the table knows its
+columns' types.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ _TRANSPARENT = (
 class PlanScan:
     """One scan of a plan; ``metrics``: accumulators by the name of the metric.
 
-    ``location`` is the first of its paths. ``filters``: conjuncts as text, all of which its rows must
-    satisfy. ``read_schema``: a struct in Spark's words, empty for Iceberg. An Iceberg table of a catalog has
-    its name for a location.
+    ``location``: the first of its paths. ``filters``: conjuncts as text, all of which its rows must satisfy.
+    ``read_schema``: a struct in Spark's words, empty for Iceberg. The location of an Iceberg table of a
+    catalog is its name.
     """
 
     file_format: str
@@ -61,16 +62,16 @@ class PlanScan:
 
 @dataclass(frozen=True, slots=True)
 class _Above:
-    """``filters``: those with functions in Python; ``others``: all others, which scans of files have, too."""
+    """``filters``: filters with functions in Python; ``others``: all others, which file scans repeat."""
 
     filters: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
 
 def plan_scans(plan: Mapping[str, Any]) -> dict[int, PlanScan]:
-    """Return the scans by the accumulator of how many files they read, the same where one is used again.
+    """Return the scans by the accumulator of the number of files read, which a reused scan shares.
 
-    Raises ValueError for what is no plan, or one of more than 50,000 nodes.
+    Raises ValueError unless ``plan`` is a plan of at most 50,000 nodes.
     """
     found: dict[int, PlanScan] = {}
     waiting: list[tuple[Mapping[str, Any], _Above]] = [(plan, _Above())]
@@ -136,7 +137,7 @@ def _below(node: Mapping[str, Any], above: _Above) -> _Above:
             return _Above((*above.filters, condition), above.others)
         return _Above(above.filters, (*above.others, condition))
     if name == "Project":
-        # A column of it may be called as another one of the scan is.
+        # Its column may have the name of another column of the scan.
         return _Above(above.filters)
     evaluated = _EVALUATED.fullmatch(text)
     if evaluated is None or not above.filters:

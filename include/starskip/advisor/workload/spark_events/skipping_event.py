@@ -5,9 +5,9 @@
      "format": "parquet", "predicate": {"call": "And", …} or null, "files_total": 96, "files_read": 3,
      "bytes_read": 310512, "rows_read": 4000}]}
 
-All but ``event``, ``version``, ``started_ms`` and ``scans`` with their ``path`` may be left out or null. A
-predicate is in the words of skipping.workload.expression_json, null where a scan has none. Keys that are not
-known are passed over.
+All keys except ``event``, ``version``, ``started_ms`` and ``scans`` with their ``path`` may be left out or
+null. A predicate has the form of predicates.expression_json, null if a scan has none. Unknown keys are
+ignored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A finished SQL execution and what it scanned, and what became of a log's lines."""
+"""A finished SQL execution and its scans, and the counts of a log's lines."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _MAX_KEPT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class TableScan:
-    """One scan of a table's files. Counts are Spark's own, None where the log has none.
+    """One scan of a table's files. Counts are Spark's own, None if the log has none.
 
     ``filters``: conjuncts in Catalyst's text, with the types of ``read_schema``; ``predicate``: the exact
-    predicate instead, as JSON (skipping.workload.expression_json), where our own rule logged the query.
+    predicate instead, as JSON (predicates.expression_json), if our own rule logged the query.
     """
 
     location: str
@@ -31,7 +31,7 @@ class TableScan:
 class SqlExecution:
     """A finished query; ``started_ms`` since the epoch, ``error`` empty if it succeeded.
 
-    ``description``: as in Spark's UI, which is the SQL where the user's tool sets it.
+    ``description``: as in Spark's UI, which is the SQL if the user's tool sets it.
     """
 
     application: str
@@ -44,7 +44,7 @@ class SqlExecution:
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
-    """A line that is no event, or a place where a file breaks; ``text`` is how it begins."""
+    """A line that is no event, or a place where a file breaks; ``text``: its first characters."""
 
     file: str
     line: int

@@ -1,9 +1,9 @@
 """The finished SQL executions of an event log, with the scans that really ran in each.
 
-Spark's listener events in their order (Spark 4.2, SparkListenerSQLExecutionStart and those beside it): a plan
-when a query starts, further plans as adaptive execution changes it, values of metrics from the driver (files
-and bytes) and of stages (rows), and the end. A scan belongs to an execution whose driver told how many files
-it read: what is in the plan but came from a cache, or was never run, did not read.
+Spark's listener events in their order (Spark 4.2, SparkListenerSQLExecutionStart and the events beside it): a
+plan when a query starts, further plans as adaptive execution changes it, values of metrics from the driver
+(files and bytes) and of stages (rows), and the end. A scan belongs to an execution if the driver reported how
+many files it read: a scan of the plan that was cached or never ran read nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 
 def read_event_log(log: EventLog, summary: LogSummary) -> Iterator[SqlExecution]:
-    """Yield the executions of one application as they end; what is no event goes to the summary.
+    """Yield the executions of one application as they end; other lines are counted in the summary.
 
     Both kinds of lines may be in a file: Spark's events and our own (skipping_event).
     """
@@ -98,7 +98,7 @@ _Handler = Callable[[_Application, Mapping[str, Any]], SqlExecution | None]
 def _read(line: EventLine, state: _Application) -> list[SqlExecution]:
     named = _EVENT.match(line.text)
     if named is not None and named[1].decode() not in _HANDLERS:
-        # Most of a log are events of tasks: they are told by their beginning, and not read.
+        # Most of a log are events of tasks: their beginning identifies them, and they are not parsed.
         state.summary.other += 1
         return []
     event = _document(line.text.decode())

@@ -1,8 +1,8 @@
 """Stage select_indexes, for secondary indexes: measure candidates for the one choice, publish its advice.
 
-What Spark's rule leaves alone are files. A file of a query counts where neither the statistics of a Delta or
-Iceberg table nor a candidate for skipping leave it alone: nothing counts twice, and an index is chosen for
-what skipping cannot do.
+Spark's rule skips whole files. A file of a query counts only if neither the statistics of a Delta or Iceberg
+table nor a candidate for skipping skip it: nothing counts twice, and an index is chosen for what skipping
+cannot do.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.storage_for import storage_for
 
 CANDIDATES = "secondary_candidates"
-"""Folder, in the store of the artefacts, of the entries that candidates are measured by."""
+"""Folder in the artefact store for the entries that candidates are measured by."""
 MAX_QUERIES = 500
 """Distinct predicates of a table that are measured, the heaviest; others count in the total only."""
 _MOST_TOGETHER = 3
@@ -77,10 +77,10 @@ def publish_secondary_advice(night: Night, advice: Mapping[str, SecondaryAdvice]
 def measured_secondary(
     engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, skipped: SkippedFiles
 ) -> Measured:
-    """Measure the candidates of a table of the lake; what fails is the note of its advice.
+    """Measure the candidates of a table of the lake; a failure becomes the note of its advice.
 
-    ``skipped``: returns the files that candidates for skipping leave alone for a predicate. The indexes of a
-    table without advice stay as they are.
+    ``skipped``: returns the files that candidates for skipping skip for a predicate. The indexes of a table
+    without advice stay as they are.
     """
 
     def measure(lake: LakeTable) -> Measured | str:
@@ -119,7 +119,7 @@ def _measured(
     candidates = secondary_candidates(queries, sampled.schema.types())
     if not candidates.indexes:
         faults = (f"; {name}: {fault}" for name, fault in candidates.faults.items())
-        return "no query asks anything that a secondary index serves" + "".join(faults)
+        return "no query has a predicate that a secondary index serves" + "".join(faults)
     root = f"{night.store.storage.place}/{CANDIDATES}"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
@@ -168,9 +168,9 @@ def _query_skips(
     settings: SecondarySettings,
     own: OwnStatistics | None,
 ) -> Iterator[QuerySkips]:
-    """Yield the sets of indexes that leave files of the sample alone, and last all other queries.
+    """Yield for each query the sets of indexes that skip files of the sample, and last all other queries.
 
-    The empty set leaves alone what the table's ``own`` statistics do.
+    The empty set skips the files that the table's ``own`` statistics skip.
     """
     paths = sample.metadata.paths
     for query in queries:
@@ -186,7 +186,7 @@ def _query_skips(
 def _alternatives(
     predicate: Expression, sample: IndexedSample, already: Mask, settings: SecondarySettings
 ) -> tuple[Alternative, ...]:
-    """Return each path, and sets of paths that leave alone what none of their parts does."""
+    """Return each path, and each set of paths that skips a file which none of its parts skips."""
     found = surviving_files(sample.metadata, [predicate], settings)
     numbers = range(len(found.names))
     together: list[tuple[int, ...]] = [
@@ -194,7 +194,7 @@ def _alternatives(
     ]
     alternatives: list[tuple[frozenset[int], Mask]] = []
     for paths in together:
-        # What skipping leaves alone is no merit of these.
+        # Files that skipping skips are no merit of these.
         read = found.files(paths) | already
         parts = [each for each in alternatives if each[0] < frozenset(paths)]
         beyond = ~read

@@ -1,4 +1,4 @@
-"""Index a sample of a table's files, by which the indexes of the whole table are judged."""
+"""Index a sample of a table's files; the indexes of the whole table are judged by it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 class SampledTable(TableToIndex):
     """The table as if it had some of its files alone, spread evenly over their paths.
 
-    These are at most ``most_files``, and of ``most_bytes`` together unless a single one has more.
+    The sample has at most ``most_files`` files, of ``most_bytes`` together unless a single file has more.
     """
 
     most_files: int = 16
@@ -50,7 +50,7 @@ class SampledTable(TableToIndex):
 
     @property
     def bytes_ratio(self) -> float:
-        """The bytes of all files, as a multiple of those of the sample."""
+        """The bytes of all files, as a multiple of the sample's bytes."""
         sample = self.snapshot.files["size_bytes"]
         whole = (self.whole or self.snapshot).files["size_bytes"]
         total = pc.sum(sample, min_count=0).as_py()
@@ -59,7 +59,7 @@ class SampledTable(TableToIndex):
 
 @dataclass(frozen=True, slots=True)
 class IndexedSample:
-    """The indexes over a sample; ``seconds``: what collecting their entries took, 0 if nothing was new."""
+    """The indexes over a sample; ``seconds``: the time to collect their entries, 0 if nothing was new."""
 
     metadata: TableMetadata
     seconds: float
@@ -69,7 +69,7 @@ class IndexedSample:
 def indexed_sample(
     table: SampledTable, indexes: Sequence[SecondaryIndex], storage: Storage, night: Night
 ) -> IndexedSample:
-    """Bring the entries of a sample up to date, of new and changed files alone; others' are dropped.
+    """Bring the entries of a sample up to date: read new and changed files, drop the entries of others.
 
     Raises SourceError and StorageError.
     """

@@ -1,4 +1,4 @@
-"""Find the secondary indexes that logged predicates could be answered by."""
+"""Find the secondary indexes that could answer logged predicates."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from starskip.secondary.sure_predicates import sure_predicates
 from starskip.secondary.surviving_files import served_paths
 
 MAX_CANDIDATES = 16
-"""Of a table; each is built over the sample."""
+"""Candidates of a table; each is built over the sample."""
 MAX_RTREES = 4
-"""Most r-trees of a table that are judged: each two columns that queries bound together may have one."""
+"""Most r-trees of a table that are judged: any two columns that queries bound together may have one."""
 _MODULE = "starskip.skipping.contrib.geospatial_functions"
 _UNKNOWN_FUNCTION = (
-    "what ST_Contains and ST_Distance mean in Spark is not known: if they are ours, name "
+    "it is not known whether ST_Contains and ST_Distance in Spark are Starskip's: if so, name "
     f"{_MODULE} in skipping.modules"
 )
 
@@ -43,8 +43,8 @@ def secondary_candidates(
 ) -> CandidateIndexes:
     """Return the indexes that serve most queries.
 
-    ``types``: of columns and fields, by path. An OR asks for an index of each of its parts. An r-tree is
-    asked for where an AND bounds two columns on both sides, as a function with a shape does that is mapped.
+    ``types``: of columns and fields, by path. An OR needs an index for each of its parts. An r-tree is a
+    candidate where an AND bounds two columns on both sides; so does a mapped function with a shape.
     """
     found: defaultdict[str, float] = defaultdict(float)
     by_name: dict[str, SecondaryIndex] = {}
@@ -72,7 +72,7 @@ def _possible(condition: Expression, types: Mapping[tuple[str, ...], pa.DataType
 
 
 def _of_shapes(predicate: Expression, types: Mapping[tuple[str, ...], pa.DataType]) -> list[SecondaryIndex]:
-    """Return the r-trees of the coordinates that functions with a shape take."""
+    """Return the r-trees on the coordinates that functions with a shape take."""
     calls = [
         each for each in nodes(predicate) if isinstance(each, Call) and each.name in (CONTAINS, DISTANCE)
     ]
@@ -85,7 +85,7 @@ def _of_shapes(predicate: Expression, types: Mapping[tuple[str, ...], pa.DataTyp
 def _indexes(
     wanted: Iterable[tuple[Kind, tuple[str, ...]]], types: Mapping[tuple[str, ...], pa.DataType]
 ) -> list[SecondaryIndex]:
-    """Return those of some indexes that columns of these types can have."""
+    """Return the wanted indexes that columns of these types can have."""
     names = {column_name(path): kind for path, kind in types.items()}
     found = []
     for kind, columns in wanted:

@@ -1,6 +1,6 @@
 """The secondary indexes' section of the report: values, templates, picture, figures and lines.
 
-Its values are plain mappings, which the report's JSON holds under ``sections``.
+The values are plain mappings, which the report's JSON holds under ``sections``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _REPLAYED = (
 
 
 def secondary_report(source: SectionSource) -> Mapping[str, Any] | None:
-    """Return the section of a table, None where nothing was advised and nothing is there."""
+    """Return the section of a table, None if nothing was advised and no index is there."""
     night, table = source.night, source.table
     advice, advised = published_rows(night, "secondary_advice", table)
     builds, built = published_rows(night, "secondary_builds", table)

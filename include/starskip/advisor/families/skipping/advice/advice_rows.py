@@ -54,11 +54,11 @@ def advise_skipping(
     covered: Mapping[str, str] | None = None,
     own: OwnStatistics | None = None,
 ) -> SkippingAdvice:
-    """Return the advice for ``table``, where ``choice`` holds what was chosen within ``budget_bytes``.
+    """Return the advice for ``table``; ``choice`` holds the indexes chosen within ``budget_bytes``.
 
     ``metadata``: of all candidates. ``sample``: values of some rows by column. ``faults``: candidates that
-    the table cannot have; ``covered``: those that its format has itself. ``own``: what that leaves out,
-    beside which savings are counted.
+    the table cannot have. ``covered``: candidates that its format has itself. ``own``: the format's own
+    statistics, beside which savings are counted.
     """
     names = {each.index.column for each in choice.chosen}
     chosen = [index for index in metadata.indexes if index.specification in names]
@@ -101,7 +101,7 @@ def _saving_ratio(
     chosen: Sequence[SkippingIndex],
     own: OwnStatistics | None,
 ) -> float:
-    """Return the share of the bytes that are read without the chosen indexes."""
+    """Return the share of a query's bytes that the chosen indexes save."""
     before, read = (read_files(predicate, metadata, each, own) for each in ((), chosen))
     return 1.0 - float(metadata.sizes[read].sum()) / max(float(metadata.sizes[before].sum()), 1.0)
 

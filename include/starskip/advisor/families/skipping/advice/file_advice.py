@@ -32,10 +32,10 @@ def measured_or_note(
     advice_of: Callable[[str], Any],
     warnings: Collection[str] = (),
 ) -> Measured:
-    """Measure a table of the lake; what fails, or why there is nothing to measure, is the note of its advice.
+    """Measure a table of the lake; a failure, or why there is nothing to measure, is the note of its advice.
 
-    ``measure`` may return a note. ``advice_of``: returns the advice that is a note alone. ``warnings``: told
-    with any advice; ``measure`` may add some.
+    ``measure`` may return a note. ``advice_of``: returns advice that is a note alone. ``warnings`` accompany
+    any advice; ``measure`` may add some.
     """
 
     def failed(error: Exception) -> tuple[Any, Sequence[str]]:

@@ -32,8 +32,8 @@ def query_skips(
 ) -> Iterator[QuerySkips]:
     """Yield the alternatives of each predicate, and last the weight of all other queries.
 
-    ``relevant``: by position of a predicate, the files that hold a matching row. ``own``: what the table's
-    format leaves out by itself, which no index is needed for.
+    ``relevant``: by position of a predicate, the files that hold a matching row. ``own``: the statistics by
+    which the table's format itself skips files, which need no index.
     """
     for position, query in enumerate(workload.queries):
         clause = build_clause(metadata.indexes, [query.predicate])
@@ -56,7 +56,7 @@ def read_files(
     indexes: Sequence[SkippingIndex],
     own: OwnStatistics | None = None,
 ) -> Mask:
-    """Return the files that these indexes, beside the table's ``own`` statistics, leave to read."""
+    """Return the files that these indexes and the table's ``own`` statistics leave to read."""
     clause = build_clause(indexes, [predicate])
     read = np.ones(metadata.files, np.bool_) if clause is None else metadata.may_match(clause)
     return read if own is None else read & own.read(predicate)

@@ -49,8 +49,8 @@ def skipping_candidates(
     """Return the candidates for ``queries``, and the indexes of the last choice, ``kept``.
 
     ``file_bytes``: the mean size of a file. ``fitted``: the queries that gap lists are fitted to.
-    ``modules``: those that the night's config names. The log has only a function's name, which may be another
-    function's: indexes on functions of Starskip are tried only if the config names their module.
+    ``modules``: the modules that the night's config names. The log has only a function's name, which may be
+    another function's: indexes on functions of Starskip are tried only if the config names their module.
     """
     predicates = [query.predicate for query in queries]
     weights = [query.weight for query in queries]
@@ -83,12 +83,12 @@ def skipping_candidates(
 
 
 def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
-    # Formats but that of user agents are functions of Spark's own.
+    # All formats except user agents are functions of Spark's own.
     of_spark = isinstance(index, Formatted) and index.python_format is None
     module = None if of_spark else _MODULE_OF_FUNCTIONS.get(index.kind)
     if module is None or module in modules:
         return None
-    return f"whether the queries' function is ours is not known: if it is, name {module} in skipping.modules"
+    return f"it is unknown whether the function is Starskip's: if it is, name {module} in skipping.modules"
 
 
 def serving_index(specification: str, queries: Sequence[LakeQuery]) -> SkippingIndex:

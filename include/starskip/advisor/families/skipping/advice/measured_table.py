@@ -43,9 +43,9 @@ from starskip.skipping.user_functions import implications
 from starskip.storage.local_storage import LocalStorage
 
 CANDIDATES = "skipping_candidates"
-"""Folder, in the store of the artefacts, of the metadata that candidates are measured by."""
+"""Folder in the artefact store for the metadata that candidates are measured by."""
 MAX_COUNTED = 200
-"""Predicates whose matching rows are counted in one pass; of each shape the heaviest first."""
+"""Predicates whose matching rows are counted in one pass; the heaviest of each shape first."""
 _SAMPLED_ROWS = 20_000
 
 
@@ -64,7 +64,7 @@ class MeasuredTable:
     own: OwnStatistics | None
 
     def advice(self, chosen: Collection[Index], gap_ratio: float) -> SkippingAdvice:
-        """Return the advice; ``chosen`` and ``gap_ratio`` are those of the one choice."""
+        """Return the advice; ``chosen`` and ``gap_ratio`` come from the one choice."""
         return advise_skipping(
             self.table,
             self.workload,
@@ -87,7 +87,7 @@ def measured_table(
     workload: LakeWorkload,
     kept: Sequence[str],
 ) -> MeasuredTable | str:
-    """Return what was measured, or why there is nothing to measure."""
+    """Return the measurements, or why there is nothing to measure."""
     # First: a missing folder is reported before all other reasons.
     mean_file_bytes = engine.file_bytes(lake)
     if not workload.queries:
@@ -99,7 +99,7 @@ def measured_table(
         engine, lake, workload.queries, fitted.queries, kept, mean_file_bytes, night.skipping_modules
     )
     if not candidates.indexes:
-        return "no query asks anything that a skipping index knows of"
+        return "no query has a predicate that a skipping index serves"
     title = format_with_statistics(lake)
     covered = {
         index.specification: f"not used, because {title}'s own statistics skip these files already"
@@ -108,7 +108,7 @@ def measured_table(
     }
     indexes = [each for each in candidates.indexes if each.specification not in covered]
     if not indexes:
-        return f"{title}'s own statistics serve all that a skipping index knows of its queries"
+        return f"{title}'s own statistics serve every predicate that a skipping index would"
     if isinstance(night.store.storage, LocalStorage):
         night.store.storage.shield(CANDIDATES)
     engine.refresh(lake, indexes, root)

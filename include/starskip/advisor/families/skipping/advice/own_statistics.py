@@ -1,8 +1,8 @@
-"""Finds what a Delta or Iceberg table's own statistics leave out: gains of indexes are counted beside it.
+"""Finds the files that a Delta or Iceberg table's own statistics skip: indexes gain only what is beyond.
 
-The log, or the manifests, have least and greatest values, numbers of nulls and values of partitions, and the
-format plans its scans by them before any index is asked. So such indexes are never worth building, and others
-only for the files that the format would read.
+Delta's log and Iceberg's manifests have least and greatest values, numbers of nulls and values of partitions,
+and the format plans its scans by them before any index is asked. So indexes that hold the same statistics are
+never worth building, and other indexes only for the files that the format would read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _IDENTITY = "identity"
 
 @dataclass(frozen=True, slots=True)
 class OwnStatistics:
-    """Statistics of the files of a snapshot, as columns of the indexes that would have the same ones."""
+    """Statistics of the files of a snapshot, as columns of the indexes that would hold the same."""
 
     indexes: tuple[SkippingIndex, ...]
     columns: Mapping[str, Mapping[str, pa.Array]]
@@ -55,7 +55,7 @@ class OwnStatistics:
 
 
 def format_with_statistics(lake: LakeTable) -> str | None:
-    """Return the name of a table's format if that plans scans by its own statistics, else None.
+    """Return the name of a table's format if it plans scans by its own statistics, else None.
 
     Raises SourceOutage for a store that does not answer.
     """
@@ -64,19 +64,19 @@ def format_with_statistics(lake: LakeTable) -> str | None:
     except SourceOutage:
         raise
     except SourceError:
-        # What Spark alone can list, such as a pattern of paths, is no table of such a format.
+        # A path that Spark alone can list, such as a pattern, is no table of such a format.
         return None
 
 
 def is_of_own_statistics(index: SkippingIndex) -> bool:
-    """Return whether such a format has what an index would keep of files."""
+    """Return whether such a format keeps the same statistics of files as an index."""
     return isinstance(index, (MinMax, NullCount))
 
 
 def own_statistics(lake: LakeTable, paths: pa.Array) -> OwnStatistics | None:
-    """Return the statistics of the files at ``paths``, those of a metadata; None for plain files.
+    """Return the statistics of the files at ``paths``, the paths of a metadata; None for plain files.
 
-    Nothing is known of a file that is none of the newest snapshot. Raises SourceError.
+    A file that is not in the newest snapshot has no known statistics. Raises SourceError.
     """
     if format_with_statistics(lake) is None:
         return None
@@ -93,13 +93,13 @@ def own_statistics(lake: LakeTable, paths: pa.Array) -> OwnStatistics | None:
 
 
 def _known(snapshot: TableSnapshot) -> Iterator[tuple[SkippingIndex, Mapping[str, pa.Array]]]:
-    """Yield the indexes whose metadata the format has, with it, a row a file."""
+    """Yield the indexes whose metadata the format has, with that metadata, a row for each file."""
     rows = snapshot.files["rows"]
     if snapshot.partitions is not None:
         for field in snapshot.partition_fields:
             if field.transform != _IDENTITY or field.source is None:
                 continue
-            # A null may be that of a file of another spec, of which nothing is known.
+            # A null may come from a file of another spec, of which nothing is known.
             value = snapshot.partitions[field.name]
             of_column = MinMax([column_name(field.source)])
             yield of_column, {"min": value, "max": value, "values": pa.nulls(len(value), pa.int64())}

@@ -47,7 +47,7 @@ def publish_skipping_advice(night: Night, advice: Mapping[str, SkippingAdvice]) 
 def measured_skipping(
     engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, _skipped: SkippedFiles
 ) -> Measured:
-    """Measure the candidates of a table of the lake; what fails is the note of its advice.
+    """Measure the candidates of a table of the lake; a failure becomes the note of its advice.
 
     The indexes of a table without advice stay as they are.
     """

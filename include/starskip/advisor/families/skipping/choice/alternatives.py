@@ -1,7 +1,8 @@
 """Enumerate the sets of indexes that skip files for a query, with the files that each leaves to read.
 
 They follow from one clause over all candidates, without a clause for each set. In an AND, any child may skip.
-In an OR, one alternative of every child is needed, and the union of what they leave is read.
+In an OR, one alternative of every child is needed, and the union of the files that these alternatives leave
+is read.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from starskip.skipping.clause import AllOf, AnyOf, Clause
 from starskip.skipping.file_metadata import FileMetadata, Mask
 
 MAX_ALTERNATIVES = 256
-"""Alternatives of a query that are kept, those that skip most."""
+"""Alternatives of a query that are kept: the alternatives that skip most."""
 
 _Reads = dict[frozenset[str], Mask]
 
@@ -33,7 +34,7 @@ class Alternative:
 class QuerySkips:
     """A query, its number of runs, and its alternatives; a built alternative skips what it does not ``read``.
 
-    ``relevant``: the files that hold a matching row, where that is known.
+    ``relevant``: the files that hold a matching row, if known.
     """
 
     query: str

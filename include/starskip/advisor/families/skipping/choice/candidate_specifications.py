@@ -80,14 +80,14 @@ def _of_column(
         reason = "compared by the agent's name in it"
         yield CandidateIndex(f"formatted:{column}:user_agent", use.agent_name, reason)
     for metric, weight in use.metrics.items():
-        yield CandidateIndex(f"metricdist:{column}:{metric}", weight, f"asked for what is near ({metric})")
+        yield CandidateIndex(f"metricdist:{column}:{metric}", weight, f"asked for near values ({metric})")
     if family not in ORDERED:
         return
     prefixed = float(sum(use.prefixes.values()))
     ordered = use.equality + use.inequality + use.range + prefixed
     if ordered:
         yield CandidateIndex(f"minmax:{column}", ordered, "compared in the order of its values")
-    # Of texts a list of values, or a filter, says more of equality; of a range or a prefix no filter does.
+    # For equality of texts a value list, or a filter, is better; ranges and prefixes have no filter.
     spans = use.bounded_range + prefixed
     points = use.equality + spans
     if points if family in NUMBERS | TIMES else spans and family in TEXTS:

@@ -30,7 +30,7 @@ class ColumnIntervals:
 
 
 def column_intervals(predicate: Expression, column: str, data_type: pa.DataType) -> ColumnIntervals | None:
-    """Return intervals that contain the column's value in every matching row, None if it may be any."""
+    """Return intervals that contain the column's value in every matching row, None if any value may match."""
     found = [
         comparison
         for node in nodes(predicate)
@@ -116,7 +116,7 @@ def _fits(values: pa.Array, data_type: pa.DataType) -> bool:
 
 
 def _bounds(comparison: Comparison, data_type: pa.DataType) -> pa.Array:
-    """Return the bounds of a comparison in the column's type; of a prefix, itself and its successor."""
+    """Return the bounds of a comparison in the column's type; for a prefix, the prefix and its successor."""
     if comparison.operator not in (ComparisonOperator.STARTS_WITH, ComparisonOperator.LIKE):
         return comparison.values.cast(data_type)
     text = comparison.text

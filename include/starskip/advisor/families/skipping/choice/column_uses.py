@@ -55,12 +55,12 @@ class ColumnUse:
 
 @dataclass(slots=True)
 class WorkloadUses:
-    """The uses by column name, by pair of coordinates, latitude first, and of functions."""
+    """The uses by column name, by pair of coordinates (latitude first), and by function."""
 
     columns: dict[str, ColumnUse] = field(default_factory=dict)
     pairs: dict[tuple[str, str], float] = field(default_factory=_sums)
     derived: dict[tuple[str, str], float] = field(default_factory=_sums)
-    """By specification and reason, of what functions give of a column."""
+    """By specification and reason, the uses of functions of a column."""
 
     def use_of(self, column: Column) -> ColumnUse:
         """Return the use of a column, to add to."""

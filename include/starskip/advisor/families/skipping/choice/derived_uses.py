@@ -1,7 +1,6 @@
-"""Find the indexes of what a function gives of a column: elements, a map's value, hosts, networks, shapes.
+"""Find the indexes on function values of a column: elements, a map's value, hosts, networks, shapes.
 
-What is proposed of a call is asked of the index type itself: only an index that has a clause for the
-predicate is a candidate.
+The index type itself decides: only an index that has a clause for the predicate is a candidate.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def _of_call(call: Call) -> Iterator[tuple[str, str]]:
                 "compared by a path in JSON",
             )
         case Call("SubstringIndex", (Column() as column, *_)):
-            yield f"formatted:{column_name(column.path)}:email_domain", "compared by what is behind the @"
+            yield f"formatted:{column_name(column.path)}:email_domain", "compared by the part after the @"
         case Call("Invoke", (Call("ParseUrlEvaluator"), Column() as column, *_)):
             yield f"formatted:{column_name(column.path)}:url_host", "compared by the host of a URL"
         case Call("udf:ip_in_network", (Column() as column, Literal())):

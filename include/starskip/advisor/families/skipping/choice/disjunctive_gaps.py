@@ -108,7 +108,7 @@ def _completed(task: NeededGaps, chosen: Mask, k: int) -> Mask:
         able = np.flatnonzero((missing > 0) & (missing <= k - chosen.sum()))
         if not len(able):
             return chosen
-        # Which others a hyperedge completes is computed for the most promising ones only.
+        # The other hyperedges that a hyperedge completes are computed for the most promising hyperedges only.
         promising = able[np.argsort(-task.weights[able] / missing[able], kind="stable")[:_LOOKAHEAD]]
         lacking = (task.needs & ~chosen).astype(np.float32)
         brought = lacking @ task.needs[promising].T.astype(np.float32)

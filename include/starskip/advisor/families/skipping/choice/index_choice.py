@@ -51,6 +51,6 @@ class IndexChoice:
         proved = "unproved" if isinf(self.gap_ratio) else proved
         return (
             f"{len(self.chosen)} of {len(self.chosen) + len(self.refused)} indexes, {size(self.size_bytes)},"
-            f" save {share(self.saving_ratio)} of what is read"
+            f" save {share(self.saving_ratio)} of all data read"
             f" ({self.patterns} patterns, {proved})"
         )

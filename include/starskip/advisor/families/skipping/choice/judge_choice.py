@@ -1,8 +1,9 @@
-"""Offer skipping indexes to the one choice, and judge what each of them saves.
+"""Offer skipping indexes to the one choice, and judge the saving of each.
 
 See "Extensible Data Skipping", IV-B, problem 8. The paper adds up the benefits of indexes as if they were
-independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that it skips
-together, each file of a query once. The choice itself is made in ``advisor/selection/``, among all families.
+independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that its indexes
+skip together, each file of a query once. The choice itself is made in ``advisor/selection/``, among all
+families.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ MAX_PATTERNS = 10_000
 class SkippingTask:
     """Candidates for skipping indexes of one table, their sizes and limits.
 
-    ``sizes``: bytes of the candidates, None if unknown: such a one fits no budget. ``kept``: the last choice.
-    ``rows_a_byte``: of the table, by which bytes count as rows; 1 where the patterns are of rows. ``family``:
-    that of the candidates, which may be another one that skips files.
+    ``sizes``: bytes of the candidates, None if unknown: a candidate of unknown size fits no budget. ``kept``:
+    the last choice. ``rows_a_byte``: the table's rows for each byte, which converts bytes to rows; 1 if the
+    patterns count rows. ``family``: the candidates' family, which may be another family that skips files.
     """
 
     patterns: SkipPatterns
@@ -40,7 +41,7 @@ class SkippingTask:
     family: str = SKIPPING.name
 
     def must(self) -> dict[str, float]:
-        """Return the bytes that each candidate must save; those that fit no budget are left out."""
+        """Return the bytes that each candidate must save; candidates that fit no budget are left out."""
         budget, total = self.limits.budget_bytes, self.patterns.total
         return {
             index: total * (self.limits.min_gain_ratio - self.limits.switch_gain_ratio * (index in self.kept))
@@ -51,8 +52,8 @@ class SkippingTask:
     def offer(self) -> FileSkips:
         """Return the candidates as the one choice takes them, in rows in place of bytes.
 
-        Of more than ``MAX_PATTERNS`` patterns the lightest are left out, which are of next to no weight.
-        Raises ValueError for a size below 0.
+        If there are more than ``MAX_PATTERNS`` patterns, the lightest are left out; their weight is
+        negligible. Raises ValueError for a size below 0.
         """
         known = {self._index(name): float(size) for name, size in self.sizes.items() if size is not None}
         if any(size < 0 for size in known.values()):
@@ -76,9 +77,9 @@ class SkippingTask:
         return sum(sorted(self.patterns.weights.values())[:-MAX_PATTERNS])
 
     def judged(self, chosen: Collection[Index], gap_ratio: float) -> IndexChoice:
-        """Return what each chosen index saves, and why the others are refused.
+        """Return the saving of each chosen index, and why the other candidates are refused.
 
-        ``chosen``: indexes of ``offer`` that the one choice took; those of other families do not count.
+        ``chosen``: indexes of ``offer`` that the one choice took; indexes of other families are ignored.
         ``gap_ratio``: by how much another choice could be better.
         """
         known = {name: size for name, size in self.sizes.items() if size is not None}
@@ -162,8 +163,8 @@ def _reason(
     alone = task.saving([number])
     added = task.saving(chosen | {number}) - task.saving(chosen)
     figures = (
-        f"by itself it {saves(alone / total)} of what is read, "
-        f"beside what is chosen it {saves(added / total)}"
+        f"by itself it {saves(alone / total)} of all data read, "
+        f"beside the chosen indexes it {saves(added / total)}"
     )
     reachable = patterns.reachable.get(index, 0.0)
     partners = _partners(task, number)
@@ -179,7 +180,7 @@ def _reason(
     if reachable is not None and reachable <= must:
         return Reason.LAYOUT, (
             "matching rows lie in nearly all files: perfect metadata would save"
-            f" {share(reachable / total)} of what is read, so that only another layout helps"
+            f" {share(reachable / total)} of all data read, so that only another layout helps"
         )
     if alone <= 0 and partners:
         return Reason.NEEDS_ANOTHER, f"skips only together with {partners}, and not enough for both"
@@ -193,7 +194,7 @@ def _covering(task: Coverage, chosen: frozenset[int], number: int) -> str:
     alone = task.saving([number])
     shared = {each: alone + task.saving([each]) - task.saving([each, number]) for each in sorted(chosen)}
     best = max(shared, key=lambda each: shared[each], default=None)
-    return task.indexes[best] if best is not None else "what is chosen"
+    return task.indexes[best] if best is not None else "the chosen set"
 
 
 def _partners(task: Coverage, number: int) -> str:

@@ -66,7 +66,7 @@ class Relayout:
 
 @dataclass(frozen=True, slots=True)
 class LayoutNotice:
-    """Means over the workload; ``best_scanning_factor`` is that of perfect metadata in the present layout.
+    """Means over the workload; ``best_scanning_factor``: with perfect metadata in the present layout.
 
     ``hindered``: the number of queries that would still read at least the threshold.
     """
@@ -99,10 +99,11 @@ def layout_notice(
     files: int,
     rows: int,
 ) -> LayoutNotice | None:
-    """Return a notice if perfect metadata would leave a fifth of the rows, and twice those that match.
+    """Return a notice if perfect metadata would leave a fifth of the rows, and twice the matching rows.
 
     Leave out queries without a matching row, which have no lambda. A layout is proposed if it saves half of
-    that; two columns if they save a tenth more than the best one. Raises ValueError for invalid factors.
+    the rows that perfect metadata leaves; a layout by two columns must save a tenth more than the best single
+    column. Raises ValueError for invalid factors.
     """
     if not queries or files < 2 or rows < files:
         return None
@@ -159,7 +160,7 @@ def _best_relayout(
 
     def mean(distinct: Factors, touched: Factors) -> float:
         inside = np.minimum(sigma / np.maximum(distinct, sigma), 1.0)
-        # One less the chance that none of a file's rows matches, exact where inside is tiny, too.
+        # One less the chance that no row of a file matches, exact also where inside is tiny.
         holds = np.where(inside < 1, -np.expm1(rows_a_file * np.log1p(-np.minimum(inside, 1 - 1e-16))), 1.0)
         return float(np.average(np.minimum(touched, 1.0) * holds, weights=weights))
 

@@ -37,7 +37,7 @@ class RangeWorkload:
 
     @property
     def is_of_ranges(self) -> bool:
-        """True where each query is one range, for which the best gaps are found exactly."""
+        """True if each query is one range; then the best gaps are found exactly."""
         return len(np.unique(self.query)) == len(self.query)
 
     def places(self, values: pa.Array) -> Places:
@@ -56,7 +56,7 @@ class RangeWorkload:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """``low``: the number of values below an interval; ``high``: the number that are not above it."""
+    """``low``: the number of values below an interval; ``high``: the number of values not above it."""
 
     low: Positions
     high: Positions

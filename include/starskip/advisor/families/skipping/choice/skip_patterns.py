@@ -1,7 +1,8 @@
 """Aggregate files that behave alike for a query into patterns, the input of the choice of indexes.
 
-The pattern of a file for a query is the family of index sets any of which skips it. Only the bytes of a file
-and the weight of a query matter beside it, so equal patterns of all files and queries become one term:
+The pattern of a file for a query is the family of index sets, each of which skips the file. Beside it only
+the bytes of a file and the weight of a query matter, so equal patterns of all files and queries become one
+term:
 
     saving(chosen) = sum over patterns p of bytes_p * [some set of p is a subset of chosen]
 """
@@ -27,9 +28,9 @@ _COUNTED_BITS = 12
 class SkipPatterns:
     """Bytes (or rows) weighted by the number of runs of each query.
 
-    ``total``: what all queries read without any index. ``weights``: by pattern, what it skips. ``reachable``:
-    by index, the most that any metadata could skip for the queries that may use it, None where the files with
-    matching rows are unknown.
+    ``total``: all bytes that the queries read without any index. ``weights``: by pattern, the bytes that it
+    skips. ``reachable``: by index, the most that any metadata could skip for the queries that may use it,
+    None if the files with matching rows are unknown.
     """
 
     total: float
@@ -59,7 +60,7 @@ def skip_patterns(queries: Iterable[QuerySkips], file_weights: npt.ArrayLike) ->
                 total -= query.weight * amount
             elif amount * query.weight > 0:
                 weights[pattern] = weights.get(pattern, 0.0) + query.weight * amount
-        # What is skipped without any index is no gain of one.
+        # A file that is skipped without any index is no gain of an index.
         read = np.ones(len(files), np.bool_)
         for item in query.alternatives:
             if not item.indexes:

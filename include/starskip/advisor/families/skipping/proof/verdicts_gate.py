@@ -29,7 +29,7 @@ def replays_gate(verdicts: str, words: str) -> Gate:
     def expectations(_: Settings) -> Sequence[Expectation]:
         return (
             in_set("skipped", "is_of_table", f"{words}: rows of this table", [True]),
-            distinct("skipped", ["shape_id", "instance"], f"{words}: told twice"),
+            distinct("skipped", ["shape_id", "instance"], f"{words}: listed twice"),
             present("skipped", "verdict", f"{words}: missing verdict"),
             in_set("skipped", "verdict", f"{words}: answers", AGREED),
             at_most(

@@ -1,6 +1,6 @@
 """Run the queries that Spark ran on lake tables again, with indexes of files and without them.
 
-A part of stage verify_indexes, for each family by whose indexes Spark's rule skips files.
+A part of stage verify_indexes, for each family whose indexes let Spark's rule skip files.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
 
 MAX_SHAPES = 25
-"""Shapes of a table that are asked again, those that read most: each query reads the whole table once."""
+"""Shapes of a table that run again, the shapes that read most: each query reads the whole table once."""
 Serves = Callable[[Expression], bool]
 """Returns whether the built indexes may serve a predicate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replays:
-    """Artefacts of a family's proof: of what it ``built``, and of its ``verdicts``.
+    """The artefacts of a family's proof: its builds, ``built``, and its ``verdicts``.
 
-    ``word``: by which counts and warnings name the family. ``serves`` returns, for the properties of a
-    table's build, which queries are worth asking.
+    ``word`` names the family in counts and warnings. ``serves`` returns, for the properties of a table's
+    build, which queries are worth running.
     """
 
     built: str
@@ -49,12 +49,12 @@ class Replays:
 
 
 def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
-    """Publish ``skipping_verdicts`` of the night's tables; those without an index of this night have none."""
+    """Publish ``skipping_verdicts`` of the night's tables; tables without an index of it have none."""
     return publish_replays(engine, night, Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True))
 
 
 def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResult:
-    """Publish the verdicts of a family on the night's tables; those without a built index have none."""
+    """Publish the verdicts of a family on the night's tables; tables without a built index have none."""
     tables = usable_tables(night, replays.built, "verify_indexes")
     snapshot_of = cache(night.store.snapshot)
     staged = night.store.staged_write(replays.verdicts, night.date_text)
@@ -119,14 +119,14 @@ def _verdict(ask: Callable[[Expression], Replay], query: LakeQuery) -> dict[str,
     except SourceError as error:
         return {"verdict": Agreement.FAILED.value, "detail": str(error)}
     except StarskipError as error:
-        # Spark repeats the expression that it failed at, with its literals.
+        # Spark's error message repeats the failed expression, with its literals.
         return {"verdict": Agreement.FAILED.value, "detail": mask_failure(str(error))}
     except Exception as error:
         if not is_of_one_table(error):
             raise
         return {"verdict": Agreement.FAILED.value, "detail": failure_words(error)}
     difference = _difference(replay)
-    # Why nothing was skipped may be an error of a user's index type, in its own words.
+    # The reason why nothing was skipped may be an error of a user's index type, in its own words.
     unskipped = mask_literals("; ".join(replay.not_skipped_because))
     return {
         "verdict": Agreement.DIFFERENT.value if difference else Agreement.EQUAL.value,

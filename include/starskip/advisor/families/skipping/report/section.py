@@ -85,7 +85,7 @@ def _chosen(indexes: SkippingIndexes) -> Sequence[tuple[str, tuple[str, ...]]]:
 
 
 def _gain(indexes: SkippingIndexes) -> tuple[str, str] | None:
-    """Return the gain of the chosen indexes as subject and predicate; None where none is chosen."""
+    """Return the gain of the chosen indexes as subject and predicate; None if no index is chosen."""
     if not indexes.chosen or indexes.saving_ratio is None:
         return None
     number = len(indexes.chosen)

@@ -16,8 +16,8 @@ class ChosenSkippingIndex:
 
     ``kind`` is its first word. Ratios are shares of the bytes that all queries read: saved alone, and added
     to the indexes ranked before it. ``measured_bytes``: metadata as collected for the choice, ``size_bytes``:
-    as built. ``outcome``: "created", "refreshed", "unchanged", "failed" or "not_built". ``files`` are the
-    table's, ``files_known`` those that the index covers. Null is unknown.
+    as built. ``outcome``: "created", "refreshed", "unchanged", "failed" or "not_built". ``files``: all files
+    of the table; ``files_known``: the files that the index covers. Null is unknown.
     """
 
     specification: str
@@ -34,13 +34,13 @@ class ChosenSkippingIndex:
 
     @property
     def is_behind(self) -> bool:
-        """True where it does not cover all files; every query reads the others."""
+        """True if the index does not cover all files; every query reads the other files."""
         return self.files is not None and self.files_known is not None and self.files_known < self.files
 
 
 @dataclass(frozen=True, slots=True)
 class OtherSkippingIndex:
-    """An index beside the choice: "deleted", created "by_hand", or "unchanged", say."""
+    """An index beside the choice, such as "deleted", created "by_hand", or "unchanged"."""
 
     specification: str
     outcome: str
@@ -64,9 +64,9 @@ class RefusedSkippingIndex:
 class SkippingFactors:
     """Geometric means of sigma, lambda, mu and psi = sigma / (lambda * mu), each above 0 and at most 1.
 
-    ``selectivity``: matching rows of all. ``layout_factor``: matching rows of those in files with a match.
-    ``metadata_factor``: rows in files with a match of those in files read. ``scanning_factor``: rows in files
-    read of all.
+    ``selectivity``: matching rows / all rows. ``layout_factor``: matching rows / rows in files with a match.
+    ``metadata_factor``: rows in files with a match / rows in files read. ``scanning_factor``: rows in files
+    read / all rows.
     """
 
     selectivity: float
@@ -79,9 +79,10 @@ class SkippingFactors:
 class SkippedShape:
     """A shape of predicates in Spark's log, and the effect of the chosen indexes on it.
 
-    ``condition`` has no literals. ``queries`` are weighted by age; ``bytes_ratio``: share of all bytes that
-    the log's queries read. ``verdict``: "defined", "no_matching_rows" (psi is undefined), "rows_lost" or
-    "not_evaluated"; ``detail`` explains it. ``saving_ratio``: share of the table's bytes that is skipped.
+    ``condition`` has no literals. ``queries`` are weighted by age; ``bytes_ratio``: the shape's share of all
+    bytes that the log's queries read. ``verdict``: "defined", "no_matching_rows" (psi is undefined),
+    "rows_lost" or "not_evaluated"; ``detail`` explains it. ``saving_ratio``: share of the table's bytes that
+    is skipped.
     """
 
     shape_id: str
@@ -99,8 +100,8 @@ class SkippedShape:
 class ReplayedShape:
     """A shape whose queries Spark ran without and with skipping, with the literals of ``instances`` queries.
 
-    ``verdict``: the worst of theirs, "equal", "not_comparable", "different" or "failed". Files, bytes and
-    times are means over the instances, null if none ran both ways.
+    ``verdict``: the worst verdict of its queries, "equal", "not_comparable", "different" or "failed". Files,
+    bytes and times are means over the instances, null if none ran both ways.
     """
 
     shape_id: str
@@ -117,13 +118,13 @@ class ReplayedShape:
 
     @property
     def is_equal(self) -> bool:
-        """True where both runs gave the same rows, each time."""
+        """True if both runs gave the same rows, each time."""
         return self.verdict == "equal"
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedQueries:
-    """Numbers of distinct predicates by verdict; the means are those of the ``defined`` ones."""
+    """Numbers of distinct predicates by verdict; the means are over the ``defined`` predicates."""
 
     defined: int = 0
     no_matching_rows: int = 0
@@ -135,8 +136,8 @@ class EvaluatedQueries:
 class SkippingIndexes:
     """The skipping indexes of one lake table; ``note`` says why there is no advice, null if there is.
 
-    ``table_files``, ``_rows`` and ``_bytes`` are the table's. ``queries`` (weighted by age) read
-    ``total_bytes`` without indexes, and ``saving_ratio`` less with the chosen ones. ``measured_bytes``: of
+    ``table_files``, ``_rows`` and ``_bytes`` count the whole table. ``queries`` (weighted by age) read
+    ``total_bytes`` without indexes, and ``saving_ratio`` less with the chosen indexes. ``measured_bytes``:
     all chosen metadata. ``choice`` and ``layout`` are sentences; ``relayout``: the columns to sort by.
     ``location`` and ``metadata_bytes``: of the built metadata; ``build_note``: why nothing was built.
     """

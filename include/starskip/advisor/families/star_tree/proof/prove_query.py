@@ -23,11 +23,11 @@ from starskip.star_tree.serving.answer_sql import Answer
 from starskip.star_tree.serving.finished_answer import ERROR_BOUND
 
 Ask = Callable[[str], Answer]
-"""Answers SQL of Pinot's dialect from a tree where one fits."""
+"""Answers SQL of Pinot's dialect from a tree that fits, if any."""
 Scan = Callable[[str], tuple[pa.Table, int]]
 """Answers SQL of Pinot's dialect exactly, from the rows alone, and counts the rows that it reads."""
-# Ranks by which a group's percentile may be off beside the sketch's bound: one value of a group that has
-# at least so many; between them a sketch interpolates.
+# By number of values in a group, how far a percentile's rank may be off beside the sketch's bound: a sketch
+# interpolates between two values, so by one value of the group.
 _ONE_VALUE = ((1_000, 0.001), (100, 0.01), (10, 0.1), (0, 1.0))
 
 
@@ -35,8 +35,8 @@ _ONE_VALUE = ((1_000, 0.001), (100, 0.01), (10, 0.1), (0, 1.0))
 class Proof:
     """The verdict, its reason, if any, and the costs of both ways; None where not measured.
 
-    ``tree`` is the position of the tree that answered. The tree's time is that of its second answer, when
-    what it needs is in memory, as in a process that serves queries.
+    ``tree``: the position of the tree that answered. ``tree_ms``: the time of the tree's second answer, when
+    its files are in memory, as in a process that serves queries.
     """
 
     verdict: Agreement
@@ -52,15 +52,15 @@ class Proof:
 def prove_query(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> Proof:
     """Return the outcome of answering ``sql`` both ways; ``clock`` returns seconds.
 
-    Both ways leave out ORDER BY and LIMIT, under which ties may fall out either way. Errors of ours are a
-    verdict, but for those that may have passed by the next try.
+    Both ways leave out ORDER BY and LIMIT, since ties may be ordered either way. An error of Starskip becomes
+    a verdict, unless a retry may pass.
     """
     try:
         return _proof(sql, ask, scan, clock)
     except TransientError:
         raise
     except UnsupportedQuery as error:
-        # Its words may hold literals of the query, or values of the table.
+        # The error's words may hold literals of the query, or values of the table.
         return Proof(Agreement.FAILED, f"one way cannot answer it: {error.reason.replace('_', ' ')}")
     except StarskipError as error:
         return Proof(Agreement.FAILED, str(error))
@@ -129,7 +129,7 @@ def _rank_bounds(query: ComparableQuery, position: int, scan: Scan, ratio: float
 
 @dataclass(frozen=True, slots=True)
 class ComparableQuery:
-    """``sql``: the query without ORDER BY and LIMIT, under which ties may fall out either way.
+    """``sql``: the query without ORDER BY and LIMIT, since ties may be ordered either way.
 
     ``keys``: the positions of items that aggregate nothing. ``approximate``: the positions of items that are
     approximate, with their aggregation. ``unbounded``: why the answer cannot be compared, empty if it can.
@@ -170,8 +170,8 @@ def comparable_query(sql: str) -> ComparableQuery:
 def percentile_bounds_query(query: ComparableQuery, position: int, ratio: float) -> str:
     """Return a query for the keys of ``query`` and exact bounds of its percentile at ``position``.
 
-    Bounds are the number of values, the least and the greatest, and pairs of percentiles, a pair an entry of
-    ``_ONE_VALUE`` but the last; ``ratio`` is the share of all ranks that the sketch may be off.
+    Bounds are the number of values, the least and the greatest, and pairs of percentiles: one pair for each
+    entry of ``_ONE_VALUE`` except the last. ``ratio``: the share of all ranks that the sketch may be off.
     """
     select = sql_select(query.sql, "pinot")
     call = query.approximate[position]

@@ -1,4 +1,4 @@
-"""Expectations of ``verdicts``: star-trees answer as the table does, or within what they state."""
+"""Expectations of ``verdicts``: star-trees answer as the table does, or within the bounds that they state."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
     queries = "queries of {table} from a star-tree and by a scan"
     return (
         in_set("queries", "is_of_table", f"{queries}: rows of this table", [True]),
-        distinct("queries", ["shape_id", "instance"], f"{queries}: told twice"),
+        distinct("queries", ["shape_id", "instance"], f"{queries}: listed twice"),
         present("queries", "verdict", f"{queries}: missing verdict"),
         in_set("queries", "verdict", f"{queries}: answers", AGREED),
         present("answered", "tree", f"{queries}: missing tree"),

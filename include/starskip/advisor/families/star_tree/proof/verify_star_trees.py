@@ -1,7 +1,7 @@
 """Answer queries of the night's ``workload`` both ways, to ``verdicts``: a part of stage verify_indexes.
 
-What the night's star-trees claim to answer is asked of them and of the rows of the lake table, with literals
-of the log.
+The shapes that the night's star-trees claim to answer are asked of the trees and of the rows of the lake
+table, with literals of the log.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from starskip.storage.schemas import VERDICTS
 from starskip.storage.snapshot import Snapshot, SnapshotSource
 
 MAX_SHAPES = 100
-"""Shapes of a table that are answered both ways, those that scanned most: each costs scans of the table."""
+"""Shapes of a table that are answered both ways, the shapes that scanned most: each costs table scans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class Asked:
 
 
 def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
-    """Publish ``verdicts`` of the night's tables; those without a star-tree of this night have none.
+    """Publish ``verdicts`` of the night's tables; tables without a star-tree of this night have none.
 
-    Raises StorageError, after all is
-    published, where queries failed because files of a star-tree are gone or damaged.
+    Raises StorageError, after all is published, if queries failed because files of a star-tree are gone or
+    damaged.
     """
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
     snapshot_of = cache(night.store.snapshot)
@@ -101,7 +101,7 @@ def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
 
 
 def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[Asked]:
-    """Yield the shapes that a tree claims, or was chosen, to answer, those that scanned most first."""
+    """Yield the shapes that a tree claims, or was chosen, to answer, in descending order of entries."""
     builds = snapshot_of("star_tree_builds", night.date_text)
     assert builds is not None
     rows = builds.read_table([table], ["tree", "outcome"]).to_pylist()
@@ -142,7 +142,7 @@ def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Litera
 def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
     """Return whether a tree has to answer the shape, or says that it can.
 
-    Pinot's trees answer some that Starskip's never do, such as groups by an expression of two columns.
+    Pinot's trees answer some shapes that Starskip's never do, such as groups by an expression of two columns.
     """
     if not shape.is_parsed:
         return False
@@ -155,7 +155,7 @@ def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
 
 def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
     try:
-        # The log says whose query it is, whatever it calls the table (sales_OFFLINE, "db.sales").
+        # The log says which table a query reads, whatever the text calls it (sales_OFFLINE, "db.sales").
         trees = open_trees(store, asked.table, by_any_name=True)
         source = trees.sources()
     except Exception as error:
@@ -199,7 +199,7 @@ def _require_whole(run_tasks: RunTasks, store: ArtefactStore, tables: Sequence[s
 
 
 def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:
-    # Trees that could not be built have a number too, and are not among the published ones.
+    # Trees that could not be built have a number too, but are not published.
     numbers = dict(enumerate(shape.built))
     return {
         "table": shape.table,

@@ -24,9 +24,9 @@ COUNT_PAIR = FunctionColumnPair(AggregationFunction.COUNT, "*")
 
 @dataclass(frozen=True, slots=True)
 class AskedShape:
-    """Queries of one shape: how many, the entries that they scan together, and some of their texts.
+    """Queries of one shape: their number, the entries that they scan together, and some of their texts.
 
-    ``examples``: a text with how many queries it stands for; at least one.
+    ``examples``: at least one text, each with the number of queries that it stands for.
     """
 
     shape_id: str
@@ -39,9 +39,9 @@ class AskedShape:
 class AnswerableShape:
     """A shape that a tree of ``dimensions`` and ``pairs`` answers.
 
-    ``examples``: what their queries read a tree for, each with its share of the shape's queries.
-    ``columns_read``: those that a query touches of a document. ``reads_as_pinot``: whether entries are
-    counted as Pinot counts them, else as Starskip reads its own trees.
+    ``examples``: reads of a tree by the shape's queries, each with its share of the queries.
+    ``columns_read``: the columns of a document that a query reads. ``reads_as_pinot``: entries are counted as
+    Pinot counts them, else as Starskip reads its own trees.
     """
 
     shape_id: str
@@ -69,13 +69,13 @@ class AnswerableShape:
         return {_as_pinot(pair) for pair in self.pairs} <= kept
 
     def entries_read(self, reading: TreeReading) -> float:
-        """Return the entries of a query that reads so of a tree."""
+        """Return the entries that a query with this ``reading`` of a tree reads."""
         if self.reads_as_pinot:
             return reading.entries_in_filter + reading.documents_scanned * self.columns_read
         return reading.documents * self.columns_read
 
     def saving_entries(self, entries_read: float) -> float:
-        """Return the entries saved if each query reads so many of a tree; negative if that is more."""
+        """Return the entries saved if each query reads ``entries_read``; negative if that is more."""
         return self.entries_scanned - self.queries * entries_read
 
 
@@ -83,8 +83,8 @@ class AnswerableShape:
 class UnanswerableShape:
     """A shape that no tree answers: ``reason`` is a code, ``detail`` says why.
 
-    ``entries_scanned``: by its queries today. ``by_starskip``: what a tree of Starskip's own needs to answer
-    it all the same, on the lake; None where none does.
+    ``entries_scanned``: by its queries today. ``by_starskip``: the shape's needs of a tree of Starskip's own,
+    which answers it on the lake; None if none does.
     """
 
     shape_id: str
@@ -104,9 +104,9 @@ def answerable_shape(
     *,
     raw: Collection[str] = (),
 ) -> AnswerableShape | UnanswerableShape:
-    """Return what ``asked`` needs of a tree, or why there is none; ``types`` has the table's columns.
+    """Return what ``asked`` needs of a tree, or why no tree answers it; ``types``: of the table's columns.
 
-    With ``rules`` it is a Pinot of these that has to use the tree, without them Starskip itself. ``raw``:
+    With ``rules``, a Pinot with these rules has to use the tree; without them, Starskip itself. ``raw``:
     columns without a dictionary in Pinot.
     """
     ours = _of_starskip(asked, types, multi_value, table)
@@ -121,7 +121,7 @@ def answerable_shape(
     first = found[0][0]
     if not isinstance(first, PinotReads):
         return _unanswerable(asked, first.reason, first.detail, by_starskip)
-    # One text of the shape may be all that a tree answers not, such as a list that is always true.
+    # Perhaps a tree answers all texts of the shape but one, such as a list that is always true.
     reads = [(each, weight) for each, weight in found if isinstance(each, PinotReads)]
     total = sum(weight for _, weight in reads)
     return _answerable(
@@ -150,7 +150,7 @@ def _of_starskip(
     columns = {*demand.predicate_columns, *demand.group_by_columns, *(pair.column for pair in pairs)}
     several = sorted(columns & set(multi_value))
     if several:
-        detail = f"column {printable(several[0], 60)} is multi-value, which nothing of a star-tree can be"
+        detail = f"column {printable(several[0], 60)} is multi-value, which a star-tree cannot hold"
         return _unanswerable(asked, "multi_value", detail)
     dimensions = (*dict.fromkeys((*demand.predicate_columns, *demand.group_by_columns)),)
     total = sum(weight for _, weight in parsed)
@@ -184,7 +184,7 @@ def _answerable(
     reads_as_pinot: bool = False,
 ) -> AnswerableShape | UnanswerableShape:
     try:
-        # A tree needs some dimension; which one does not matter to what is checked here.
+        # A tree needs some dimension; any dimension does for this check.
         validate_config(StarTreeConfig((*dimensions,) or (next(iter(types)),), pairs), types, table=table)
     except ConfigError as error:
         return _unanswerable(asked, "config", str(error))

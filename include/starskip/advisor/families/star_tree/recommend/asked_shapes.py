@@ -27,7 +27,7 @@ def _asked(shape: ShapeWorkload, window: Mapping[str, ShapeEntries], settings: S
     if not shape.is_parsed or queries <= 0 or not shape.instances:
         return None
     entries = shape.estimated_entries - shape.failed_entries_scanned_in_filter
-    # Post-filter entries are not separated by success, nor by what the broker did not log.
+    # The log does not separate post-filter entries by success, nor by sampling.
     entries += (
         settings.of(StarTreeSettings).post_filter_entry_weight
         * shape.entries_scanned_post_filter

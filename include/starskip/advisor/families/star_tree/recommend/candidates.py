@@ -1,10 +1,10 @@
 """Generate and weigh the candidate star-trees of one table from its query shapes and a sample of its rows.
 
-Each set of dimensions that a shape uses is a candidate, and so is the union of two candidates as long as
-it saves more than either (one tree for both instead of two); for each, the best order, T and star nodes
-(layout_search). Each comes with the sketches that its shapes ask for, and without, where there are any: they
-take more room than all other measures together. A candidate that is near its table's size, or saves nothing,
-is refused.
+Each set of dimensions that a shape uses is a candidate, and so is the union of two candidates if it saves
+more than either (one tree for both instead of two). Each candidate has the best order, T and star nodes
+(layout_search). If its shapes need sketches, a candidate comes with them and without them: sketches take more
+room than all other measures together. A candidate is refused if it is nearly as large as its table, or saves
+nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from starskip.star_tree.star_tree_config import DEFAULT_MAX_LEAF_RECORDS, StarTr
 
 _MOST_DIMENSIONS = 8
 _MOST_SETS = 32
-"""Sets of dimensions that are looked at; the best ``_MOST_SEARCHED`` get the best order."""
+"""Sets of dimensions that are considered; the best ``_MOST_SEARCHED`` get the best order."""
 _MOST_SEARCHED = 6
 
 
@@ -47,7 +47,7 @@ class CandidateTree:
 
 @dataclass(frozen=True, slots=True)
 class RefusedTree:
-    """A tree that was looked at and is not worth it: ``reason`` is a code, ``detail`` a sentence."""
+    """A tree that was considered and is not worth it: ``reason`` is a code, ``detail`` a sentence."""
 
     config: StarTreeConfig
     reason: str
@@ -57,7 +57,7 @@ class RefusedTree:
 
 @dataclass(frozen=True, slots=True)
 class CandidateTrees:
-    """Trees to choose from, and those refused."""
+    """Trees to choose from, and refused trees."""
 
     candidates: tuple[CandidateTree, ...]
     refused: tuple[RefusedTree, ...]
@@ -75,7 +75,7 @@ def candidate_trees(
     """Return at most ``most`` candidates, best first, and ``known`` configurations as they are, if they help.
 
     ``max_size_ratio``: of the table's rows, and of its bytes, that a tree may have at most.
-    ``entries_per_byte``: what a byte has to save.
+    ``entries_per_byte``: the entries that each byte has to save.
     """
     forecaster = Forecaster(sample, shapes)
     usable = [shape for shape in shapes if shape.shape_id not in forecaster.refused]
@@ -86,7 +86,7 @@ def candidate_trees(
     found.sort(
         key=lambda item: (item.size_bytes * entries_per_byte - item.total_saving_entries, str(item.config))
     )
-    # What was advised before stays in the choice, even if something else does as well now.
+    # Last night's trees stay in the choice, even if another candidate does as well now.
     kept = (*before, *_undominated(found)[: max(most - len(before), 1)])
     return CandidateTrees(kept, tuple(search.refused))
 
@@ -110,12 +110,12 @@ class _Search:
         self._most_documents = max_size_ratio * forecaster.sample.rows
 
     def sets(self) -> list[Dimensions]:
-        """Return sets of dimensions, those that save most first."""
+        """Return sets of dimensions, the sets that save most first."""
         own = dict.fromkeys(shape.dimensions for shape in self._by_weight() if shape.dimensions)
         savings = {item: self._quick_saving(item) for item in list(own)[: _MOST_SETS // 2]}
         frontier = list(savings)
         while frontier and len(savings) < _MOST_SETS:
-            # Both have to be possible: more dimensions are never fewer documents.
+            # Both sets have to be possible: with more dimensions there are never fewer documents.
             good = sorted((item for item, saving in savings.items() if saving > 0), key=lambda i: -savings[i])
             unions = dict.fromkeys(
                 first | second for first, second in combinations(good, 2) if {first, second} & {*frontier}
@@ -140,7 +140,7 @@ class _Search:
         return self._candidate(forecast, _config(forecast.layout, scope.shapes), scope.shapes)
 
     def forecast_of(self, config: StarTreeConfig) -> CandidateTree | None:
-        """Return the candidate of a given configuration; None where it helps no query."""
+        """Return the candidate of a given configuration; None if it helps no query."""
         dimensions = frozenset(config.dimensions_split_order)
         shapes = [shape for shape in self._shapes if shape.fits(config)]
         if not shapes or not dimensions <= self._forecaster.sample.dimensions:
@@ -177,7 +177,7 @@ class _Search:
         config = _config(TreeLayout(order, DEFAULT_MAX_LEAF_RECORDS), scope.shapes)
         documents = self._forecaster.base_documents(scope.dimensions)
         if documents == inf:
-            detail = "has more dimensions than are sampled together of a table with so many rows"
+            detail = "has more dimensions than are sampled together in a table with so many rows"
             self.refused.append(RefusedTree(config, "size_unknown", detail))
             return
         detail = (
@@ -188,7 +188,7 @@ class _Search:
         self.refused.append(RefusedTree(config, "near_table_size", detail))
 
     def _quick_saving(self, dimensions: Dimensions) -> float:
-        """Return the saving with one likely order and T; 0 where the tree would be too large."""
+        """Return the saving with one likely order and T; 0 if the tree would be too large."""
         shapes = self._answered(dimensions)
         if self._forecaster.base_documents(dimensions) > self._most_documents:
             return 0.0
@@ -226,7 +226,7 @@ def _config(layout: TreeLayout, shapes: Sequence[AnswerableShape]) -> StarTreeCo
 
 
 def _undominated(found: Sequence[CandidateTree]) -> list[CandidateTree]:
-    """Leave out what another candidate does as well for each shape, in no more bytes."""
+    """Leave out each candidate that another one equals or beats for each shape, in no more bytes."""
     kept: list[CandidateTree] = []
     for item in found:
         is_covered = any(

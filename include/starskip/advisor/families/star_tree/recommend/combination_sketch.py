@@ -1,11 +1,11 @@
 """Sketch the distinct combinations of dimensions in one pass: all of them, or a KMV sample of them.
 
-A sample keeps the ``size`` combinations of the smallest hashes (KMV, bottom-k): with ``kept`` of them below
-the ratio t of the hash space there are about kept / t, with a relative standard error of 1 / sqrt(size). As
-long as a set of dimensions has no more than ``size`` combinations it is exact, and so are all its subsets,
-which need no sample of their own; past that, each subset with one dimension less has one, unless another
-exact set contains it. Which sets have a sample, and what is in it, follows from the rows alone: sketches of
-parts of a table merge to those of the whole, in any order.
+A sample keeps the ``size`` combinations of the smallest hashes (KMV, bottom-k). If ``kept`` of them lie below
+the ratio t of the hash space, there are about kept / t combinations, with a relative standard error of 1 /
+sqrt(size). A set of dimensions with no more than ``size`` combinations is exact, and so are all its subsets,
+which need no sample of their own. A larger set is sampled, and each of its subsets with one dimension less
+has a sample, unless another exact set contains it. Which sets have a sample, and its contents, depend on the
+rows alone: sketches of parts of a table merge to the sketch of the whole, in any order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _BATCH_ROWS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class CombinationSample:
-    """Combinations by ascending hash with their values; ``below``: greater hashes were dropped, if any."""
+    """Combinations by ascending hash with their values; ``below``: if some were dropped, their least hash."""
 
     hashes: Hashes
     values: pa.Table
@@ -42,7 +42,7 @@ class CombinationSample:
 
     @property
     def kept_ratio(self) -> float:
-        """Return the share of all combinations that these are."""
+        """Return the share of all combinations that the sample keeps."""
         return 1.0 if self.below is None else (self.below + 1) / _SPACE
 
 
@@ -65,7 +65,7 @@ class CombinationSketch:
         start = 0
         while start < batch.num_rows:
             whole = self.samples.get(frozenset(self.dimensions))
-            # As long as few hashes are known to be too great, most rows would be sorted only to be dropped.
+            # Until many hashes are known to be too great, most rows would be sorted only to be dropped.
             most = int(2 * self.size / (whole.kept_ratio if whole else 1.0))
             rows = batch.slice(start, min(most, _BATCH_ROWS))
             self._add(_plain(rows.select(list(self.dimensions))))
@@ -104,7 +104,7 @@ class CombinationSketch:
             for position, name in enumerate(self.dimensions)
         }
         whole = frozenset(self.dimensions)
-        # Of equal rows one is enough for every set.
+        # One of several equal rows is enough for every set.
         combined = combination_hashes(hashes, whole)
         _, firsts, counts = np.unique(combined, return_index=True, return_counts=True)
         distinct = rows.take(pa.array(firsts))
@@ -154,13 +154,13 @@ class CombinationSketch:
         kept = np.arange(len(combined)) if below is None else np.flatnonzero(combined <= np.uint64(below))
         found, firsts, groups = np.unique(combined[kept], return_index=True, return_inverse=True)
         sums = np.bincount(groups, rows[kept], len(found)).astype(np.int64)
-        # One more than is kept shows that there are more.
+        # One more than the sample keeps shows that there are more.
         few = slice(self.size + 1)
         own = values.select([name for name in self.dimensions if name in of])
         return CombinationSample(found[few], own.take(pa.array(kept[firsts[few]])), sums[few], below)
 
     def _sample(self, samples: Mapping[Dimensions, CombinationSample], of: Dimensions) -> CombinationSample:
-        """Return the sample of ``of``, projected from an exact one where it has none of its own."""
+        """Return the sample of ``of``; if it has none of its own, it is projected from an exact one."""
         if of in samples:
             return samples[of]
         exact = [sample for larger, sample in samples.items() if of < larger and sample.below is None]
@@ -203,7 +203,7 @@ def _plain(batch: pa.Table | pa.RecordBatch) -> pa.Table:
 
 
 def combination_hashes(hashes: Mapping[str, Hashes], of: Dimensions) -> Hashes:
-    """Return the hash of each combination of ``of`` from those of its values."""
+    """Return the hash of each combination of ``of`` from the hashes of its values."""
     columns = [column for name, column in hashes.items() if name in of]
     return mixed(np.sum(columns, axis=0, dtype=np.uint64))
 

@@ -1,7 +1,7 @@
 """The distinct combinations of some dimensions: all of them, or a sample by the hash of the combination.
 
-A sample keeps the combinations whose hash lies below ``kept_ratio`` of the hash space (KMV, as in a
-theta sketch), so that each distinct one is kept with the same probability however many rows have it.
+A sample keeps the combinations whose hash lies below ``kept_ratio`` of the hash space (KMV, as in a theta
+sketch), so that each distinct combination is kept with the same probability however many rows have it.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _MAX_KEY = 1 << 62
 class Combinations:
     """Distinct combinations in codes: a column of equal length for each dimension.
 
-    ``rows``: how many rows of the table have each. ``kept_ratio``: the share of all combinations that
-    these are, in (0, 1].
+    ``rows``: the number of rows of the table that have each combination. ``kept_ratio``: the share of all
+    combinations that are kept, in (0, 1].
     """
 
     codes: Mapping[str, Codes]
@@ -40,12 +40,12 @@ class Combinations:
 
     @property
     def total(self) -> float:
-        """Return the distinct combinations of the table, estimated where this is a sample."""
+        """Return the number of distinct combinations of the table, estimated from a sample."""
         return self.kept / self.kept_ratio
 
 
 def distinct_combinations(codes: Mapping[str, Codes], rows: Keys) -> Combinations:
-    """Return the distinct ones of combinations that stand for ``rows`` rows each, sorted in their order."""
+    """Return the distinct combinations, sorted by their codes; each given one stands for ``rows`` rows."""
     if not codes:
         return Combinations({}, rows.sum(keepdims=True) if len(rows) else rows)
     keys = combination_keys(list(codes.values()))
@@ -55,13 +55,13 @@ def distinct_combinations(codes: Mapping[str, Codes], rows: Keys) -> Combination
 
 
 def combination_keys(columns: Sequence[Codes]) -> Keys:
-    """Return a number a row, equal where the rows are equal and ordered as they are."""
+    """Return a number for each row: numbers are equal and ordered as the rows are."""
     keys: Keys = np.zeros(len(columns[0]), np.int64)
     distinct = 1
     for column in columns:
         radix = int(column.max(initial=0)) + 1
         if distinct * radix >= _MAX_KEY:
-            # Too many for one number: only the ranks of what is there count.
+            # Too many for one number: only the ranks of the present values count.
             found, keys = np.unique(keys, return_inverse=True)
             distinct = len(found)
         keys = keys * radix + column

@@ -1,8 +1,8 @@
-"""Count the distinct combinations of each subset of the dimensions, and which of them nest.
+"""Count the distinct combinations of each subset of the dimensions, and how subsets nest.
 
-A cuboid is the set of distinct combinations of some dimensions (data cube; star-cubing of
-Xin et al. 2003). The documents of a star-tree are combinations of cuboids, its nodes too: all that the size
-of a tree depends on is how many combinations of one cuboid share those of a smaller one.
+A cuboid is the set of distinct combinations of some dimensions (data cube; star-cubing of Xin et al. 2003).
+The documents and the nodes of a star-tree are combinations of cuboids. So the size of a tree depends only on
+how many combinations of one cuboid share a combination of a smaller one.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ class Predicates:
 class Cuboids:
     """Cuboids of some dimensions of one table or segment; each is computed once, when it is asked for.
 
-    ``samples``: the combinations of the whole set, or where these are a sample, those of every subset that
-    is one too. ``values``: the distinct values of each dimension, in the order of the codes.
+    ``samples``: the combinations of all dimensions, exact, or if they are a sample, also the samples of the
+    subsets. ``values``: the distinct values of each dimension, in the order of the codes.
     """
 
     def __init__(self, samples: Mapping[Dimensions, Combinations], values: Mapping[str, pa.Array]) -> None:
-        """Keep what is given."""
+        """Keep the samples and values; nothing is computed yet."""
         self._samples = dict(samples)
         self._largest = [item for item in samples if not any(item < other for other in samples)]
         self.values = values
-        # Caches of this object's own: they go with it. Layouts of the same dimensions ask for the same.
+        # The caches belong to this object and go with it. Layouts of the same dimensions share their entries.
         self.projection = lru_cache(_CACHED)(self._projection)
         self.documents = lru_cache(_CACHED)(self._documents)
         self.is_single = lru_cache(_CACHED)(self._is_single)
@@ -68,7 +68,7 @@ class Cuboids:
         return Cuboids(other._recoded(values) | self._recoded(values), values)
 
     def knows(self, of: Dimensions) -> bool:
-        """Return whether the combinations of ``of`` can be had."""
+        """Return whether the combinations of ``of`` are known or can be computed."""
         return any(of <= item for item in self._largest)
 
     def combinations(self, of: Dimensions) -> Combinations:
@@ -114,7 +114,7 @@ class Cuboids:
         return np.where(known[order][found] == sought, order[found], -1).astype(np.int32)
 
     def _documents(self, larger: Dimensions, smaller: Dimensions) -> Counts:
-        """Return for each combination of ``smaller`` how many of ``larger`` it has."""
+        """Return for each combination of ``smaller`` how many of ``larger`` contain it."""
         few = self.combinations(smaller).kept
         if larger == smaller:
             return np.ones(few)
@@ -126,7 +126,7 @@ class Cuboids:
         return counted / many.kept_ratio
 
     def _passing(self, larger: Dimensions, smaller: Dimensions, predicates: Predicates, count: int) -> Counts:
-        """Return what ``_documents`` does, of combinations that meet the first ``count`` predicates."""
+        """Return ``_documents`` over the combinations that meet the first ``count`` predicates."""
         many, positions = self.combinations(larger), self.projection(larger, smaller)
         passes = positions >= 0
         for name, mask in predicates.masks[:count]:
@@ -136,7 +136,7 @@ class Cuboids:
         return counted / many.kept_ratio
 
     def _is_single(self, larger: Dimensions, smaller: Dimensions, dimension: str) -> npt.NDArray[np.bool_]:
-        """Return of each combination of ``smaller`` whether there is one value of ``dimension`` to it."""
+        """Return for each combination of ``smaller`` whether it has only one value of ``dimension``."""
         positions = self.projection(larger, smaller)
         column: Codes = self.combinations(larger).codes[dimension]
         if (positions < 0).any():

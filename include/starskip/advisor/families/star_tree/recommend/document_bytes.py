@@ -1,8 +1,8 @@
 """Estimate the bytes of documents in Parquet: write a sample of simulated documents and weigh it.
 
-Codes are those that the documents would have. Intermediate results are made of as many rows as a document
-stands for, taken from a sample of the table's rows that is sorted as the documents are: each row lends its
-values about once, to a document near its own place. Nothing is fitted to trees that were built.
+The documents have the codes of the simulated tree. An intermediate result is made of as many rows as its
+document stands for, taken from a sample of the table's rows that is sorted like the documents: each row lends
+its values about once, to a document near its own place. Nothing is fitted to trees that were built.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def documents_bytes(
 ) -> float:
     """Return the bytes of files with ``total`` documents like ``documents``.
 
-    ``values`` are those of the codes. ``rows_of_base``: rows of the mean base document; sketches of documents
-    with stars are merged of sketches of so many.
+    ``values``: the values of the codes. ``rows_of_base``: rows of the mean base document; the sketch of a
+    document with stars is merged from sketches of this many rows.
     """
     if not len(documents) or total <= 0:
         return 0.0
@@ -69,7 +69,7 @@ def documents_bytes(
 def _groups(
     documents: DocumentCodes, measures: Sequence[Measure], rows: SampledRows
 ) -> Iterator[tuple[list[Measure], DocumentCodes, int]]:
-    """Yield measures, documents to make up their results of, and how many rows those may be made of."""
+    """Yield measures, documents whose results are made up, and how many rows the results are made of."""
     mean, available = documents.rows.mean(), rows.columns.num_rows
     of_dimensions = [item for item in measures if item.column in rows.codes]
     if of_dimensions:
@@ -105,7 +105,7 @@ def _results(
         counts = drawn[positions]
         before = np.cumsum(counts) - counts
         within = np.arange(counts.sum()) - np.repeat(before, counts)
-        # Neighbours do not share rows: what is equal in them would be compressed away.
+        # Neighbours do not share rows: compression would remove equal values.
         first = before * max(len(order) // counts.sum(), 1)
         places = np.repeat(ends[positions] - counts, counts) + within
         lent[places] = order[(np.repeat(first, counts) + within) % len(order)]
@@ -143,7 +143,7 @@ def _own_values(
     rows: SampledRows,
     values: Mapping[str, pa.Array],
 ) -> pa.Array:
-    """Return the aggregated values of a column that is a dimension too: the document's value, if any."""
+    """Return the values of a measure's column that is a dimension too: the document's own, if any."""
     name = list(rows.codes)[dimension]
     own = np.repeat(documents.codes[dimension], drawn)
     codes = np.where(own <= len(values[name]), own, rows.codes[name][lent])

@@ -14,17 +14,17 @@ from starskip.advisor.families.star_tree.recommend.simulated_tree import Simulat
 
 @dataclass(frozen=True, slots=True)
 class DocumentCodes:
-    """Documents in their order: an array a dimension of the split order, and the rows of each document."""
+    """Documents in their order: an array for each dimension in split order, and the rows of each."""
 
     codes: tuple[Codes, ...]
     rows: Keys
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of documents."""
         return len(self.rows)
 
     def take(self, positions: Keys) -> DocumentCodes:
-        """Return those at ``positions``."""
+        """Return the documents at ``positions``."""
         return DocumentCodes(tuple(column[positions] for column in self.codes), self.rows[positions])
 
 

@@ -1,9 +1,9 @@
 """Sample a lake table's rows in one distributed pass, to estimate star-trees from.
 
-All distinct combinations of the columns that the shapes name are kept as long as the table has at most
-``_EXACT_COMBINATIONS`` rows, otherwise samples of each set that some shape uses, and rows evenly spread over
-the table. A task summarises a piece of the table; others put summaries together, a few at a time. They pass
-them on as files: this process reads the last one.
+If the table has at most ``_EXACT_COMBINATIONS`` rows, all distinct combinations of the shapes' columns are
+kept; otherwise samples of each set that a shape uses, and rows evenly spread over the table. A task
+summarises a piece of the table; other tasks merge summaries, a few at a time. The tasks pass summaries on as
+files: this process reads the last one.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class SummarisePiece:
 
 @dataclass(frozen=True, slots=True)
 class MergeSummaries:
-    """Task: the summary of neighbouring pieces together."""
+    """Task: merge the summaries of neighbouring pieces."""
 
     staged: StagedWrite
     table: str
@@ -96,14 +96,14 @@ def lake_sample(
     used: Sequence[Dimensions],
     measured: Collection[str],
 ) -> TableSample:
-    """Return a sample of a lake table's rows; nothing is left in ``staged``, which is for this alone.
+    """Return a sample of a lake table's rows; nothing is left in ``staged``, which serves this sample alone.
 
     ``used``: the sets of dimensions that shapes use, the most important first. ``measured``: columns that are
     aggregated. Raises SourceError for files that cannot be read, CapExceeded if all of the sets are too
     large.
     """
     plan = _plan(source, used, measured)
-    # A task gets the files that it reads, not the list of all others.
+    # A task gets the files that it reads, without the list of all other files.
     summarise = SummarisePiece(staged, table, replace(source, files=()), plan)
     merge = MergeSummaries(staged, table, plan)
     try:
@@ -154,18 +154,18 @@ def _plan(source: SourceTable, used: Sequence[Dimensions], measured: Collection[
         tuple(tuple(sorted(each)) for each in sets),
         _EXACT_COMBINATIONS if is_small else _SAMPLED_COMBINATIONS,
         max(rows // _SAMPLED_ROWS, 1),
-        # Fewer than this at a step that was computed from their number.
+        # The step is computed from the number of rows, so fewer rows than this are kept.
         2 * _SAMPLED_ROWS,
     )
 
 
 def _pieces(source: SourceTable, rows_per_task: int) -> list[TaskChunks]:
-    """Return pieces of about so many rows, in the order of the files."""
+    """Return pieces of about ``rows_per_task`` rows, in the order of the files."""
     starts: dict[str, int] = {}
     position = 0
     for number, file in enumerate(source.files):
-        # The rows of CSV files are not known, so that each is counted from a place of its own: else the first
-        # row of each would be taken, however many files there are.
+        # The number of rows of a CSV file is not known, so each file is counted from a place of its own:
+        # otherwise the first row of each file would be taken, however many files there are.
         start = (
             position if file.row_group_rows is not None else int(mixed(np.array([number], np.uint64))[0]) >> 2
         )

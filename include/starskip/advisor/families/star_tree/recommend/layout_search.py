@@ -1,7 +1,7 @@
 """Search the best split order, leaf threshold T and star nodes of a tree over given dimensions.
 
-The order of the split changes how many documents there are (OpenSearch RFC 12498 saw 70 %), so it is searched
-for: all orders of up to four dimensions, otherwise from two orders uphill by moving one dimension at a time.
+The order of the split changes how many documents there are (OpenSearch RFC 12498 saw 70 %). So it is searched
+for: all orders of up to four dimensions, otherwise uphill from two orders by moving one dimension at a time.
 A star node is skipped for the dimensions that every shape filters or groups by: no query would follow it.
 """
 
@@ -59,7 +59,7 @@ def best_layout(
 def sufficient(
     found: Sequence[TreeForecast], shapes: Sequence[AnswerableShape], most_documents: float
 ) -> TreeForecast | None:
-    """Return the forecast of fewest documents of those that save nearly as much as the best."""
+    """Return the forecast with fewest documents among the forecasts that save nearly as much as the best."""
     small = [item for item in found if item.documents <= most_documents]
     if not small:
         return None
@@ -75,7 +75,7 @@ def sufficient(
 def first_orders(
     forecaster: Forecaster, dimensions: Dimensions, shapes: Sequence[AnswerableShape]
 ) -> list[tuple[str, ...]]:
-    """Return two orders to start from: what is filtered most sharply first, and Pinot's most values first."""
+    """Return two orders to start from: the sharpest filter first, and the most values first, as in Pinot."""
 
     def sharpness(name: str) -> float:
         return sum(shape.entries_scanned * forecaster.matching_ratio(shape, name) for shape in shapes)

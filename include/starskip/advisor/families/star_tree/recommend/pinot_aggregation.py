@@ -27,10 +27,10 @@ _DISTINCT = {"COUNT": "DISTINCTCOUNT", "SUM": "DISTINCTSUM", "AVG": "DISTINCTAVG
 
 @dataclass(frozen=True, slots=True)
 class PinotQuery:
-    """``aggregation`` is what the matcher looks at; ``where`` and ``conditions`` are its filters as SQL.
+    """``aggregation`` is the matcher's input; ``where`` and ``conditions`` are its filters as SQL.
 
-    ``conditions``: of each FILTER, by the predicate that it has in ``aggregation``. ``literals``: those of
-    ``where``, which the slots of its predicate count.
+    ``conditions``: the condition of each FILTER, by its predicate in ``aggregation``. ``literals``: the
+    literals of ``where``, which the slots of its predicate count.
     """
 
     aggregation: PinotAggregation
@@ -41,10 +41,10 @@ class PinotQuery:
 
 @bounded_depth()
 def pinot_query(sql: str, columns: Collection[str] | None = None) -> PinotQuery:
-    """Parse ``sql`` in Pinot's dialect; ``columns`` are those of the table.
+    """Parse ``sql`` in Pinot's dialect; ``columns``: the columns of the table.
 
-    A ``?`` may stand for a literal. Raises UnsupportedQuery as aggregation_query does for what is no SELECT
-    of one table.
+    A ``?`` may stand for a literal. Raises UnsupportedQuery, as aggregation_query does, unless ``sql`` is one
+    SELECT of one table.
     """
     select = sql_select(sql, "pinot")
     table = single_table(select)

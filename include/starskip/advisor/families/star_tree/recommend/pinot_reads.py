@@ -21,7 +21,7 @@ from starskip.star_tree.query.conjuncts import conjuncts
 class PinotReads:
     """``pairs`` and ``dimensions`` that a tree must have, and a read for each FILTER of the query.
 
-    ``columns_projected``: those whose entries Pinot counts post filter, for each document scanned.
+    ``columns_projected``: the columns whose entries Pinot counts post filter, for each document scanned.
     """
 
     pairs: tuple[FunctionColumnPair, ...]
@@ -33,9 +33,9 @@ class PinotReads:
 def pinot_reads(
     sql: str, columns: Collection[str], facts: SegmentColumns, rules: StarTreeRules
 ) -> PinotReads | NotServed:
-    """Return what ``sql`` reads of a tree in a Pinot of ``rules``, or why it uses none.
+    """Return the reads of a tree by ``sql`` in a Pinot of ``rules``, or why Pinot uses no tree.
 
-    ``columns`` are those of the table. Raises UnsupportedQuery for what is no SELECT of one table.
+    ``columns``: the columns of the table. Raises UnsupportedQuery unless ``sql`` is one SELECT of one table.
     """
     query = pinot_query(sql, columns)
     parts = tree_parts(query.aggregation, rules, facts)

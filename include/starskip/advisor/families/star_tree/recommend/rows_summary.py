@@ -35,7 +35,7 @@ class SpreadRows:
 
 
 def spread_rows(batch: pa.Table, first_position: int, step: int) -> SpreadRows:
-    """Return those of a batch whose first row has that position."""
+    """Return the spread rows of a batch; ``first_position``: the position of its first row."""
     taken = np.arange(-first_position % step, batch.num_rows, step)
     return SpreadRows(step, first_position + taken, batch.take(pa.array(taken)))
 
@@ -43,8 +43,8 @@ def spread_rows(batch: pa.Table, first_position: int, step: int) -> SpreadRows:
 def spread_together(parts: Sequence[SpreadRows], most_rows: int) -> SpreadRows:
     """Return the rows of all parts, with a step that is doubled until they are at most ``most_rows``.
 
-    The steps of the parts are doublings of the same one: so those that are left of parts that were put
-    together before are those that were left of all at once.
+    The steps of all parts are doublings of one first step. So the result does not depend on which parts were
+    put together before.
     """
     step = max(part.step for part in parts)
     positions = np.concatenate([part.positions for part in parts])
@@ -60,9 +60,9 @@ def spread_together(parts: Sequence[SpreadRows], most_rows: int) -> SpreadRows:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPlan:
-    """The bounds of a summary: sketches of ``size`` combinations of each of ``sets``, ``most_rows`` rows.
+    """The bounds of a summary: sketches of ``size`` combinations for each of ``sets``, ``most_rows`` rows.
 
-    ``schema``: the columns that are read. ``step``: of the spread rows, as long as they are few enough.
+    ``schema``: the columns that are read. ``step``: the first step of the spread rows.
     """
 
     schema: pa.Schema
@@ -73,7 +73,7 @@ class SummaryPlan:
 
 
 class RowsSummary:
-    """Made of no row; the summary of several pieces does not depend on how they were cut."""
+    """A summary that starts without rows; it does not depend on how the rows were cut into pieces."""
 
     def __init__(self, plan: SummaryPlan) -> None:
         """Start with no row."""
@@ -83,7 +83,7 @@ class RowsSummary:
         self._most_rows = plan.most_rows
 
     def add(self, batch: pa.Table, first_position: int) -> None:
-        """Add rows, of which the first has that position in the table."""
+        """Add rows; ``first_position``: the position of the first of them in the table."""
         self.rows += batch.num_rows
         for sketch in self.sketches:
             sketch.add(batch)
@@ -168,8 +168,8 @@ def read_summary(storage: Storage, file: DataFile, plan: SummaryPlan) -> RowsSum
 def _sketch_columns(sketch: CombinationSketch) -> dict[str, pa.Array]:
     """Return the columns of a sketch: values and counts of its samples end to end, without their hashes.
 
-    One value a sample: ``sets`` (bit i: the i-th dimension is in it), ``lengths`` and ``below``. One a
-    combination, sample by sample: ``rows``, and ``value(d)`` for samples with dimension d.
+    One value for each sample: ``sets`` (bit i: the i-th dimension is in it), ``lengths`` and ``below``. One
+    for each combination, sample by sample: ``rows``, and ``value(d)`` for samples with dimension d.
     """
     samples = sketch.samples
     columns = {
@@ -187,9 +187,9 @@ def _sketch_columns(sketch: CombinationSketch) -> dict[str, pa.Array]:
 def _sketch_of_columns(
     columns: Mapping[str, pa.Array], dimensions: tuple[str, ...], size: int
 ) -> CombinationSketch:
-    """Return the sketch of those dimensions and that size; ValueError if these are not columns of one.
+    """Return the sketch of these dimensions and this size; ValueError if the columns do not fit.
 
-    Hashes follow from the values: computed anew, they show that nothing was changed.
+    The hashes are computed again from the values; they show that nothing was changed.
     """
     sets = [_set(bits, dimensions) for bits in columns["sets"].to_pylist()]
     below = columns["below"].to_pylist()

@@ -40,7 +40,7 @@ def column_types(overview: TableOverview) -> dict[str, pa.DataType]:
 
 
 def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[Dimensions]) -> TableSample:
-    """Return a sample of some segments of a Pinot table, each of which would have trees of its own."""
+    """Return a sample of some segments of a Pinot table; each segment would have trees of its own."""
     files = list_segments(segments_root, [overview.table])
     count = min(len(files), _SAMPLED_SEGMENTS)
     dimensions = limited_dimensions(used)
@@ -51,7 +51,7 @@ def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[D
                 files[position * len(files) // count], dimensions, max_rows=_MAX_SEGMENT_ROWS
             )
         except DamagedSegment:
-            # Named by collect_segment_metadata; the others are enough.
+            # collect_segment_metadata reports the damaged segment; the other segments suffice.
             continue
         known = {
             name: column
@@ -76,7 +76,7 @@ def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[D
 
 
 def limited_dimensions(used: Sequence[Dimensions]) -> tuple[str, ...]:
-    """Return the dimensions of the first sets, as many as may be looked at together."""
+    """Return the dimensions of the first sets, as many as may be sampled together."""
     found: dict[str, None] = {}
     for each in used:
         if len(found.keys() | each) <= _MOST_DIMENSIONS:

@@ -1,16 +1,15 @@
 """Simulate a star-tree without its measures: number of documents and nodes, and the reads of queries.
 
-The rules are those of "Star-tree index: Powering fast aggregations on Pinot", "Tree structure" and
-"Index generation". A node is
-the combination C of the values on its path (star nodes add none), its documents are the combinations
-of C and of the dimensions below, so that with D(X|c) combinations of X that hold c
+The rules are in "Star-tree index: Powering fast aggregations on Pinot", "Tree structure" and "Index
+generation". A node is the combination C of the values on its path (star nodes add none). Its documents are
+the combinations of C and of the dimensions below. With D(X|c), the number of combinations of X that hold c:
 
     documents = D(all) + sum over star nodes of D(C and the dimensions below | c)
                        + one for each node of several documents that neither has a star node nor re-uses
                          the aggregated document of a single child
 
-and a node is split if it has more than T documents. A node above it has at least as many, so that
-whether a node is there depends on its own cuboid and on the stars of its path alone.
+A node is split if it has more than T documents. The nodes above it have at least as many documents, so that
+the existence of a node depends on its own cuboid and on the stars of its path alone.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ class TreeCounts:
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """Nodes of one level whose paths have values of the same dimensions, a flag a combination of them.
+    """Nodes of one level whose paths have values of the same dimensions; a flag for each combination of them.
 
-    ``has_own``: its aggregated document is one more, neither that of the star node nor of an only child.
+    ``has_own``: the aggregated document of a node is one more document, not a star node's or an only child's.
     """
 
     concrete: Dimensions
@@ -71,9 +70,10 @@ class NodeSet:
 
 @dataclass(frozen=True, slots=True)
 class Leaves:
-    """Leaves of one level that a query reads: nodes of ``concrete``, of which ``flags`` are.
+    """Leaves of one level that a query reads: ``flags`` marks them among the nodes of ``concrete``.
 
-    ``below``: the dimensions that they are not split by. ``documents``: ``scale`` times those counted.
+    ``below``: the dimensions by which they are not split. ``documents``: ``scale`` times the counted
+    documents.
     """
 
     concrete: Dimensions
@@ -87,9 +87,9 @@ class SimulatedTree:
     """The nodes of one tree over some cuboids."""
 
     def __init__(self, cuboids: Cuboids, layout: TreeLayout, *, as_pinot: bool = False) -> None:
-        """Keep what is given; the nodes are found when they are asked for.
+        """Keep the cuboids and the layout; the nodes are computed when they are asked for.
 
-        ``as_pinot``: Pinot's BaseSingleTreeBuilder splits the root always, and aggregates the document of an
+        ``as_pinot``: Pinot's BaseSingleTreeBuilder always splits the root, and aggregates the document of an
         only child once more.
         """
         self.cuboids = cuboids
@@ -98,7 +98,7 @@ class SimulatedTree:
         self._levels: list[list[NodeSet]] | None = None
 
     def counts(self) -> TreeCounts:
-        """Return how many documents and nodes there are."""
+        """Return the numbers of documents and nodes."""
         star = aggregated = nodes = 0.0
         for level, found in enumerate(self.levels()):
             for item in found:
@@ -113,19 +113,19 @@ class SimulatedTree:
         return TreeCounts(base, star, aggregated, nodes)
 
     def largest_leaf(self) -> float:
-        """Return the documents of the largest leaf, 0 without one: a T from there on splits nothing more."""
+        """Return the documents of the largest leaf, 0 without one: any T above gives the same tree."""
         found = (item.documents[item.exists & ~item.is_split] for level in self.levels() for item in level)
         return max((float(documents.max()) for documents in found if len(documents)), default=0.0)
 
     def reading(self, scan: TreeScan) -> TreeReading:
-        """Return what ``scan`` reads; its entries in filter are those of Pinot's StarTreeFilterOperator."""
+        """Return what ``scan`` reads; entries in filter are counted as in Pinot's StarTreeFilterOperator."""
         aggregated, leaves = self._reached(scan.used, scan.masks)
         if not self._as_pinot:
             return TreeReading(aggregated, sum(each.documents for each in leaves))
         remaining = {name for each in leaves for name in each.below if name in scan.masks}
         if scan.is_empty or self._has_no_value(scan.masks, remaining):
             return TreeReading()
-        # Of documents that lie beside one another.
+        # Runs of documents that lie beside one another.
         runs = aggregated + sum(each.scale * float(np.count_nonzero(each.flags)) for each in leaves)
         documents = aggregated + sum(each.documents for each in leaves)
         passing, entries = sum(each.documents for each in leaves), 0.0
@@ -137,14 +137,14 @@ class SimulatedTree:
         return TreeReading(aggregated, sum(each.documents for each in leaves), passing, entries)
 
     def _has_no_value(self, masks: Mapping[str, Flags], remaining: Collection[str]) -> bool:
-        """Return whether predicates of a dimension that was reached exclude one another: Pinot ends there."""
+        """Return whether predicates of a dimension on the path exclude one another: Pinot ends there."""
         return any(not mask.any() for name, mask in masks.items() if name not in remaining)
 
     def _scanned(self, name: str, evaluators: Sequence[Flags], documents: float, runs: float) -> float:
-        """Return the entries that it takes to evaluate a predicate of ``name`` on ``runs`` of documents.
+        """Return the entries that evaluating a predicate of ``name`` on ``runs`` runs of documents reads.
 
-        The parts of an OR leap: each scans from the document that is asked for to the next that it matches,
-        beyond the end of a run too.
+        The parts of an OR leap: each part scans from the asked document to its next match, also beyond the
+        end of a run.
         """
         if len(evaluators) == 1 or not documents:
             return documents
@@ -159,15 +159,15 @@ class SimulatedTree:
         return self.counts().documents
 
     def _passing(self, leaves: Leaves, scan: TreeScan, count: int) -> float:
-        # What the path has met is no predicate any more, and does not change what passes.
+        # Predicates that the path has met do not change which documents pass.
         larger = leaves.concrete | leaves.below
         counts = self.cuboids.passing(larger, leaves.concrete, scan.predicates, count)
         return leaves.scale * float(counts[leaves.flags].sum())
 
     def documents_read(self, used: Dimensions, masks: Mapping[str, Flags]) -> float:
-        """Return how many documents a query looks at that filters or groups by ``used``.
+        """Return how many documents a query reads that filters or groups by ``used``.
 
-        ``masks``: by dimension, which codes its predicates let through; all of one that is not there.
+        ``masks``: by dimension, the codes that pass its predicates; all codes of a missing dimension pass.
         """
         aggregated, leaves = self._reached(used, masks)
         return aggregated + sum(each.documents for each in leaves)

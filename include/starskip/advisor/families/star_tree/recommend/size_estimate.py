@@ -1,11 +1,12 @@
 """Estimate the documents, nodes and bytes of a star-tree before it is built.
 
-Counts are those of the simulated tree: exact as long as the sketches hold all combinations. Bytes are those
-of files made up like its own (document_bytes), with the dictionaries and the table of nodes; or as a Pinot
-segment stores a tree: dictionary ids in as few bits as they need, measures as they are, 28 bytes a node.
+The counts come from the simulated tree: exact as long as the sketches hold all combinations. The bytes of a
+Starskip tree come from simulated files (document_bytes), with the dictionaries and the table of nodes. The
+bytes of a tree in a Pinot segment follow from its format: dictionary ids in as few bits as they need,
+measures as they are, 28 bytes a node.
 
-Nodes are weighed in a file of simulated ones: positions are running ones within the nodes of one star
-pattern, which compress as the real ones do, though they are not the same numbers.
+The node file is simulated too: its positions are running numbers within the nodes of one star pattern, which
+compress like the real positions, though they are other numbers.
 """
 
 from __future__ import annotations
@@ -68,14 +69,14 @@ def _add(nodes: NodeArrays, tree: SimulatedTree, level: int, item: NodeSet, firs
         )
         parents = len(nodes) + np.cumsum([0, *changes]).astype(np.int64)
     first = nodes.add(level, codes, parents, 0, starts, ends)
-    # A document of one's own lies among the others with as many stars, one after the other.
+    # The documents of such nodes lie one after the other, among the documents with as many stars.
     nodes.aggregated[first:] = np.where(
         item.documents[positions] > 1, ends[-1:] + np.arange(len(positions)), starts
     )
 
 
 def _file_bytes(nodes: pa.Table) -> int:
-    # As build.node_tasks writes them.
+    # As node_tasks writes them.
     sink = pa.BufferOutputStream()
     pq.write_table(nodes, sink, compression="zstd", write_page_checksum=True)
     return int(sink.tell())

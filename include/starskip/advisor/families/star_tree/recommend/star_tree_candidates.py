@@ -41,9 +41,9 @@ _MOST_CANDIDATES = 6
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Places of a table's rows: in the lake (which is taken if it is there), or in segments.
+    """Places of a table's rows: in the lake, which is preferred, or in segments.
 
-    ``known``: what is known of the lake table's files, by path, so that these need not be opened again.
+    ``known``: facts of the lake table's files, by path, so that these files need not be opened again.
     """
 
     lake: LakeTable | None
@@ -53,10 +53,10 @@ class TableRows:
 
 @dataclass(frozen=True, slots=True)
 class StarTreeCandidates:
-    """Trees to choose from, those refused, the entries of all queries, and why there is no tree, if so.
+    """Trees to choose from, refused trees, the entries of all queries, and why there is no tree, if so.
 
-    ``unanswerable``: shapes that Pinot answers from no star-tree; some of them Starskip's own would.
-    ``in_force``: the trees of the table's configuration.
+    ``unanswerable``: shapes that Pinot answers from no star-tree; Starskip's own tree would answer some of
+    them. ``in_force``: the trees of the table's configuration.
     """
 
     candidates: tuple[CandidateTree, ...] = ()
@@ -86,24 +86,24 @@ def star_tree_candidates(
 ) -> StarTreeCandidates:
     """Return the candidates for ``table``.
 
-    Rows of the lake are read by tasks, which pass on what they found in ``staged``; nothing is left there.
-    ``window``: what the shapes of all nights that vote scanned in filter. ``known``: trees of the last
-    advice. ``held``: trees that are there, which need no other for the shapes that they answer. Nothing here
-    ends a night: what cannot be read is said in ``note``.
+    Tasks read the rows of the lake and pass results on in ``staged``; nothing is left there. ``window``: the
+    entries in filter that the shapes scanned in all nights that vote. ``known``: trees of the last advice.
+    ``held``: present trees; the shapes that they answer need no other tree. A failure here does not end the
+    night: ``note`` says what could not be read.
     """
     asked = asked_shapes(shapes, window, settings)
     total = sum(each.entries_scanned for each in asked)
     asked = [each for each in asked if each.shape_id not in held.answered]
     if rows.lake is None and not rows.segments_root:
         return StarTreeCandidates(
-            total_entries=total, note="there are neither segments nor a lake table to read rows of"
+            total_entries=total, note="there are neither segments nor a lake table to read rows from"
         )
     try:
         source = _source(rows, run_tasks)
         types, multi_value = _columns(source, overview)
         if not types:
             return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
-        # The queries are those of Pinot's log, so that its matcher decides, of the version advised for.
+        # The queries are from Pinot's log, so its matcher decides, in the version that is advised for.
         rules, raw = star_tree_rules(settings.scoring.pinot_version), _raw_columns(overview)
         parsed = [answerable_shape(each, types, multi_value, table, rules, raw=raw) for each in asked]
         answerable = sorted(
@@ -112,9 +112,9 @@ def star_tree_candidates(
         )[:_MOST_SHAPES]
         refused = tuple(each for each in parsed if isinstance(each, UnanswerableShape))
         if not answerable:
-            note = "no query asks for what Pinot answers from a star-tree"
+            note = "Pinot answers none of the queries from a star-tree"
             if held.answered:
-                note = "the star-trees of the table config answer all that Pinot answers from a star-tree"
+                note = "the star-trees of the table config answer every query that Pinot answers from one"
             return StarTreeCandidates((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return StarTreeCandidates((), (), refused, total, 0.0, "no query filters or groups by a column")
@@ -142,7 +142,7 @@ def star_tree_candidates(
 
 
 def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
-    """Return the lake table, None where rows of segments are to be read instead."""
+    """Return the lake table, None if rows of segments are to be read instead."""
     if rows.lake is None:
         return None
     try:
@@ -151,7 +151,7 @@ def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
             lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
         )
     except NotPlainFiles:
-        # Nothing is built of such a table, but Pinot's own trees are advised as if there were none.
+        # No tree is built from such a table, but Pinot's own trees are advised as if it did not exist.
         if not rows.segments_root:
             raise
         return None

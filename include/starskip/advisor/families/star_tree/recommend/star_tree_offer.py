@@ -29,7 +29,7 @@ from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
 def star_tree_offer(queries: TableQueries) -> AnswerOffer:
-    """Return the candidate trees of a table; none where its rows must not be read."""
+    """Return the candidate trees of a table; none if its rows must not be read."""
     settings = queries.settings
     configured = star_trees_in_force(queries.configs)
     held = trees_in_force(configured, queries.shapes, queries.overview, settings, queries.window)
@@ -45,7 +45,7 @@ def star_tree_offer(queries: TableQueries) -> AnswerOffer:
 
 
 def answer_of(tree: CandidateTree) -> AnswerCandidate:
-    """Return a candidate tree as an answer; of those that fit, that of fewest documents is tried first."""
+    """Return a candidate tree as an answer; the tree with fewest documents is tried first."""
     document = tree.config.to_document()
     return AnswerCandidate(
         index=tree_index(tree.config),
@@ -81,7 +81,7 @@ def _candidates(queries: TableQueries, rows: RowSource, held: TreesInForce) -> S
 
 
 def _known_trees(queries: TableQueries) -> list[StarTreeConfig]:
-    """Return the trees of the last advice; what another version wrote is left out."""
+    """Return the trees of the last advice; trees that another version wrote are left out."""
     found = []
     for document in queries.last:
         try:
@@ -92,7 +92,7 @@ def _known_trees(queries: TableQueries) -> list[StarTreeConfig]:
 
 
 def _known_files(table: str, rows: RowSource) -> Mapping[str, SourceFile]:
-    """Return what the table's published star-trees know of its files; nothing where that cannot be read."""
+    """Return the facts of its files in the table's published star-trees; none if they cannot be read."""
     if rows.lake is None or rows.store is None:
         return {}
     try:

@@ -15,7 +15,7 @@ from starskip.advisor.families.star_tree.recommend.document_bytes import Sampled
 class TablePart:
     """Rows that a tree would be built over: a whole lake table, or one segment of a Pinot table.
 
-    ``rows`` has the codes of all dimensions and the columns of all measures; none for a segment.
+    ``rows`` has the codes of all dimensions and the columns of all measures; None for a segment.
     """
 
     cuboids: Cuboids
@@ -24,9 +24,9 @@ class TablePart:
 
 @dataclass(frozen=True, slots=True)
 class TableSample:
-    """``parts`` of the table, each standing for ``scale`` such; ``types`` are those of all columns.
+    """``parts`` of the table, each standing for ``scale`` parts; ``types``: of all columns.
 
-    ``rows`` and ``size_bytes`` are those of the whole table.
+    ``rows`` and ``size_bytes`` count the whole table.
     """
 
     table: str
@@ -39,5 +39,5 @@ class TableSample:
 
     @property
     def dimensions(self) -> frozenset[str]:
-        """Return the columns that cuboids are known of."""
+        """Return the columns that the cuboids cover."""
         return frozenset(self.parts[0].cuboids.values) if self.parts else frozenset()

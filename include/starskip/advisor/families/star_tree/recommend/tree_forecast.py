@@ -23,10 +23,10 @@ from starskip.star_tree.star_tree_config import StarTreeConfig
 
 @dataclass(frozen=True, slots=True)
 class TreeForecast:
-    """``documents`` of the tree, and what a shape's query reads of them; ``size_bytes`` once weighed.
+    """``documents`` of the tree, and the documents that a shape's query reads; ``size_bytes`` once weighed.
 
-    ``entries_read``: what these documents cost a shape's query. ``largest_leaf``: documents of the largest
-    leaf of the sample; with a T between these and the layout's the tree is the same.
+    ``entries_read``: the entries of these reads. ``largest_leaf``: documents of the largest leaf of the
+    sample; with any T between this number and the layout's T the tree is the same.
     """
 
     layout: TreeLayout
@@ -44,7 +44,7 @@ class TreeForecast:
 
 
 class Forecaster:
-    """Forecasts for the trees of one table; what several of them share is computed once."""
+    """Forecasts for the trees of one table; results that several trees share are computed once."""
 
     def __init__(self, sample: TableSample, shapes: Sequence[AnswerableShape]) -> None:
         """Evaluate the predicates of ``shapes`` over the dictionaries."""
@@ -69,7 +69,7 @@ class Forecaster:
                 self.refused[shape.shape_id] = str(error)
 
     def forecast(self, layout: TreeLayout, shapes: Sequence[AnswerableShape]) -> TreeForecast:
-        """Return how many documents there are, and how many a mean query of each of ``shapes`` reads."""
+        """Return the number of documents, and how many a mean query of each of ``shapes`` reads."""
         trees = self._trees(layout)
         scale = self.sample.scale
         documents = scale * sum(tree.counts().documents for tree in trees)
@@ -83,7 +83,7 @@ class Forecaster:
         )
 
     def _reading(self, trees: Sequence[SimulatedTree], shape: AnswerableShape) -> TreeReading:
-        """Return what a mean query of ``shape`` reads of all trees."""
+        """Return the mean query's reads of all trees for ``shape``."""
         found = TreeReading()
         for tree, scans in zip(trees, self._scans[shape.shape_id], strict=True):
             for scan, share in scans:
@@ -91,7 +91,7 @@ class Forecaster:
         return found
 
     def base_documents(self, dimensions: Dimensions) -> float:
-        """Return the documents without a star of any tree of these dimensions; infinite where not known."""
+        """Return the documents without a star of any tree of these dimensions; infinite if not known."""
         cuboids = [part.cuboids for part in self.sample.parts]
         if not all(each.knows(dimensions) for each in cuboids):
             return inf
@@ -100,7 +100,7 @@ class Forecaster:
     def weighed(self, forecast: TreeForecast, config: StarTreeConfig) -> TreeForecast:
         """Return the forecast with the bytes of the tree, and its documents as it will be built.
 
-        Starskip builds over rows of the lake, Pinot over those of a segment.
+        Starskip builds over rows of the lake, Pinot over the rows of a segment.
         """
         found = []
         for tree, part in zip(self._trees(forecast.layout), self.sample.parts, strict=True):
@@ -122,7 +122,7 @@ class Forecaster:
         return max(len(part.cuboids.values[dimension]) for part in self.sample.parts)
 
     def matching_ratio(self, shape: AnswerableShape, dimension: str) -> float:
-        """Return the share of the values of ``dimension`` that the shape's predicates let through."""
+        """Return the share of the values of ``dimension`` that pass the shape's predicates."""
         scans = [scan for part in self._scans[shape.shape_id] for scan, _ in part]
         return float(
             np.mean([scan.masks[dimension].mean() if dimension in scan.masks else 1.0 for scan in scans])

@@ -9,7 +9,7 @@ from starskip.star_tree.query.conjuncts import Conjunct
 
 @dataclass(frozen=True, slots=True)
 class TreeRead:
-    """``conjuncts``: ANDed, of at most one dimension each. ``group_by_columns``: what is grouped by."""
+    """``conjuncts``: conditions of an AND, each on at most one dimension. ``group_by_columns``: the keys."""
 
     conjuncts: tuple[Conjunct, ...]
     group_by_columns: tuple[str, ...]
@@ -17,9 +17,10 @@ class TreeRead:
 
 @dataclass(frozen=True, slots=True)
 class TreeReading:
-    """``aggregated``: documents of nodes. ``of_leaves``: those of leaves, on which predicates remain.
+    """``aggregated``: documents of nodes. ``of_leaves``: documents of leaves, on which predicates remain.
 
-    ``passing``: documents of leaves that meet these. ``entries_in_filter``: scanned by Pinot for that.
+    ``passing``: documents of leaves that meet these predicates. ``entries_in_filter``: scanned by Pinot for
+    them.
     """
 
     aggregated: float = 0.0
@@ -29,16 +30,16 @@ class TreeReading:
 
     @property
     def documents(self) -> float:
-        """Documents looked at."""
+        """Documents read."""
         return self.aggregated + self.of_leaves
 
     @property
     def documents_scanned(self) -> float:
-        """Documents that Pinot counts as numDocsScanned: those that meet all predicates."""
+        """Documents that Pinot counts as numDocsScanned: the documents that meet all predicates."""
         return self.aggregated + self.passing
 
     def times(self, factor: float) -> TreeReading:
-        """Return so many such readings together."""
+        """Return ``factor`` such readings together."""
         return TreeReading(
             factor * self.aggregated,
             factor * self.of_leaves,

@@ -19,11 +19,11 @@ _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeScan:
-    """``used``: the dimensions that it filters or groups by. ``masks``: which of their codes pass.
+    """``used``: the dimensions that it filters or groups by. ``masks``: by dimension, which codes pass.
 
     ``predicates``: a mask for each predicate that is evaluated by itself (ranges of one dimension are one),
-    in Pinot's order; ``evaluators``: the parts of which each is the OR. ``is_empty``: whether one of them
-    lets nothing pass.
+    in Pinot's order. ``evaluators``: for each predicate, the parts of its OR. ``is_empty``: a predicate that
+    no code passes.
     """
 
     used: Dimensions
@@ -44,10 +44,10 @@ class _Predicate:
 def tree_scan(
     read: TreeRead, cuboids: Cuboids, number: int, expressions: ScalarExpressions, *, as_pinot: bool = False
 ) -> TreeScan:
-    """Return ``read`` over part ``number`` of the table; raises UnsupportedQuery for what cannot be computed.
+    """Return ``read`` over part ``number`` of the table; raises UnsupportedQuery if it cannot be computed.
 
-    What all values that there are pass asks nothing: neither Pinot nor Starskip looks at it. ``as_pinot``: of
-    an OR Pinot looks at each part by itself.
+    A predicate that all present values pass is ignored, as Pinot and Starskip ignore it. ``as_pinot``: Pinot
+    looks at each part of an OR by itself.
     """
     found: dict[tuple[str, object], _Predicate] = {}
     for position, each in enumerate(read.conjuncts):
@@ -67,7 +67,7 @@ def tree_scan(
         found[key] = _Predicate(each.column, mask, tuple(masks), passes_all)
     kept = [each for each in found.values() if not each.passes_all]
     columns = java_hash_order((each.column for each in kept), newest_first=True)
-    # AndDocIdSet scans first, one column behind the other, and then leaps between what is left and the ORs.
+    # AndDocIdSet scans first, one column after the other, and then leaps between the rest and the ORs.
     kept.sort(key=lambda each: (len(each.evaluators) > 1, columns.index(each.column)))
     masks_of = {
         column: reduce(np.logical_and, [each.mask for each in kept if each.column == column])
@@ -83,7 +83,7 @@ def tree_scan(
 
 
 def _evaluators(expression: exp.Expr) -> list[exp.Expr]:
-    """Return the parts of an OR; equalities among them are one, which MergeEqInFilterOptimizer makes so."""
+    """Return the parts of an OR; equalities are merged into one part (MergeEqInFilterOptimizer)."""
     parts: list[exp.Expr] = []
     waiting = [expression]
     while waiting:
@@ -106,5 +106,5 @@ def _is_range(expression: exp.Expr) -> bool:
 
 
 def _passes_all(name: str, mask: npt.NDArray[np.bool_], cuboids: Cuboids) -> bool:
-    """Return whether every value that a row has passes; null is one where there are nulls."""
+    """Return whether every value that a row has passes; null counts as a value if there are nulls."""
     return bool(mask[cuboids.combinations(frozenset({name})).codes[name]].all())

@@ -20,9 +20,9 @@ from starskip.tables.table_overview import TableOverview
 
 @dataclass(frozen=True, slots=True)
 class TreesInForce:
-    """Star-trees of a table's configuration, in its order, and the position of the one that answers a shape.
+    """Star-trees of a table's configuration, in its order; ``answered``: by shape, the tree that answers it.
 
-    Shapes that none answers are left out of ``answered``.
+    Shapes that no tree answers are left out of ``answered``.
     """
 
     trees: tuple[StarTreeConfig, ...] = ()
@@ -37,9 +37,9 @@ NO_TREES_IN_FORCE = TreesInForce()
 
 
 def star_trees_in_force(configs: Sequence[TableConfig]) -> tuple[StarTreeConfig, ...]:
-    """Return the trees that all ``configs`` of a table hold: both of a hybrid table's, to answer all of it.
+    """Return the trees that all ``configs`` of a table hold: both configs of a hybrid table.
 
-    An entry that Starskip does not understand is left out: nothing is known of its answers.
+    An entry that Starskip does not understand is left out: it is not known which shapes it answers.
     """
     held = [_known_trees(config) for config in configs]
     return tuple(tree for tree in held[0] if all(tree in trees for trees in held[1:])) if held else ()
@@ -54,7 +54,7 @@ def trees_in_force(
 ) -> TreesInForce:
     """Return which of ``shapes`` a Pinot of the settings' version answers from one of ``trees``.
 
-    Without facts of the columns (``overview`` is None) that is not known, and none counts as answered.
+    Without facts of the columns (``overview`` is None) this is not known, and no shape counts as answered.
     """
     if not trees or overview is None:
         return TreesInForce(tuple(trees))

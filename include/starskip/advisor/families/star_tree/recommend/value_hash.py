@@ -14,7 +14,7 @@ _NULL = 0x2545F4914F6CDD1D
 
 
 def value_hashes(column: pa.Array, salt: int) -> Hashes:
-    """Return a 64-bit hash a value; another ``salt`` gives independent ones. Equal text is equal."""
+    """Return a 64-bit hash for each value, equal for equal text; another ``salt`` is independent."""
     encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
     texts = encoded.dictionary.cast(pa.large_string())
     of_values = np.append(_text_hashes(texts), np.uint64(_NULL))

@@ -38,7 +38,7 @@ def _masked(text: str) -> str:
 
 
 def star_tree_picture(trees: StarTreeEvidence) -> PairsPicture:
-    """Return rows read from a tree and by a scan, by shape; those that were measured both ways."""
+    """Return rows read from a tree and by a scan, for each shape that was measured both ways."""
     pairs = [
         ShapePair(rank, each.masked_text, each.rows_read_by_scan, each.rows_read_from_tree)
         for rank, each in enumerate(trees.proved, start=1)
@@ -76,11 +76,11 @@ def _chosen(trees: StarTreeEvidence) -> Sequence[tuple[str, tuple[str, ...]]]:
 
 
 def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:
-    """Return the sentence on star-trees to add, nothing where there are none."""
+    """Return the sentence on star-trees to add, nothing if there are none."""
     new = trees.proposed
     if not new:
         return ()
-    # A tree that the advice does not name has no saving, which is not a saving of nothing.
+    # A tree without advice has an unknown saving, which is not a saving of 0.
     known = [tree.saving_ratio for tree in new if tree.saving_ratio is not None]
     what = [Piece("Add a star-tree on " if len(new) == 1 else f"Add {len(new)} star-trees, on ")]
     for number, tree in enumerate(new[:_MAX_TREES_IN_HEADLINE]):

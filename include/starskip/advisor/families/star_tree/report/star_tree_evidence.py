@@ -11,7 +11,7 @@ MAX_ANSWERED_SHAPES = 100
 
 @dataclass(frozen=True, slots=True)
 class AnsweredShape:
-    """A query shape that a tree was chosen for, and what its queries scanned, in filter and behind it."""
+    """A query shape that a tree was chosen for, and the entries of its queries, in and post filter."""
 
     shape_id: str
     masked_text: str
@@ -23,11 +23,11 @@ class AnsweredShape:
 class ChosenStarTree:
     """One star-tree in Pinot's terms, with the reason of the choice and the outcome of its build.
 
-    ``saving_ratio``: share of all entries that its queries no longer scan, null where not known.
-    ``outcome``: a code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built", with
-    ``detail`` as the clause that explains it. ``documents`` and ``size_bytes`` are those of the tree that
-    there is, null without one. ``is_in_force``: the table's configuration holds it already, and
-    ``shapes`` are those that it answers today.
+    ``saving_ratio``: share of all entries that its queries no longer scan, null if not known. ``outcome``: a
+    code, such as "built", "refreshed", "rebuilt", "unchanged", "failed" or "not_built"; ``detail`` is the
+    clause that explains it. ``documents`` and ``size_bytes``: of the built tree, null without one.
+    ``is_in_force``: the table's configuration holds the tree already, and ``shapes`` are the shapes that it
+    answers today.
     """
 
     dimensions: tuple[str, ...]
@@ -83,9 +83,9 @@ class ProvedShape:
     """One shape answered both ways, from a tree and by a scan, with the literals of ``instances`` queries.
 
     ``verdict``: "equal", "within_bound" (approximate, and no further apart than the answer states),
-    "not_comparable", "different", "not_answered" or "failed"; ``detail`` explains it where that needs words.
-    ``tree`` counts from 1 in ``StarTreeEvidence.chosen``, null where no tree answered. Rows and times are
-    means over the instances; an aggregated document is one row.
+    "not_comparable", "different", "not_answered" or "failed"; ``detail`` explains it where needed. ``tree``
+    counts from 1 in ``StarTreeEvidence.chosen``, null if no tree answered. Rows and times are means over the
+    instances; an aggregated document is one row.
     """
 
     shape_id: str
@@ -101,17 +101,17 @@ class ProvedShape:
 
     @property
     def is_agreed(self) -> bool:
-        """Return whether both ways gave the same answer, as far as the tree's states to be exact."""
+        """Return whether both answers are the same, up to the bounds that the tree's answer states."""
         return self.verdict in ("equal", "within_bound")
 
 
 @dataclass(frozen=True, slots=True)
 class StarTreeEvidence:
-    """The star-trees of one table; ``note`` says why none was looked for, null where some were.
+    """The star-trees of one table; ``note`` says why no tree was looked for, null if some were.
 
-    ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``:
-    those of them that a chosen tree answers on the lake. ``table_rows`` are those of the
-    lake table that trees are built from, null without one; ``table_bytes`` are its bytes, or the segments'.
+    ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``: the
+    shapes among them that a chosen tree answers on the lake. ``table_rows``: rows of the lake table that
+    trees are built from, null without one. ``table_bytes``: bytes of that table, or of the segments.
     """
 
     chosen: tuple[ChosenStarTree, ...] = ()

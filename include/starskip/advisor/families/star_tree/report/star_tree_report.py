@@ -34,7 +34,7 @@ Shapes = Mapping[str, ShapeWorkload]
 def star_tree_report(
     night: Night, table: str, advice: Part, workload: Sequence[ShapeWorkload]
 ) -> StarTreeEvidence | None:
-    """Return what to report of the star-trees of ``table``, None of a night that did not look at them.
+    """Return the section on the star-trees of ``table``, None if the night did not look at star-trees.
 
     ``advice``: the table's part of ``recommendations``.
     """
