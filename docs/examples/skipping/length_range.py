@@ -6,12 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow.compute as pc
-from starskip.predicates.expression import Call, Expression, Literal
-from starskip.predicates.ordered_values import mask_of
-from starskip.skipping.clause import Clause
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.registry import register
+from starskip.skipping.own_types import (
+    Call,
+    Clause,
+    ColumnIndex,
+    Expression,
+    FileMetadata,
+    Literal,
+    Mask,
+    mask_of,
+    register,
+)
 
 
 @register

@@ -14,12 +14,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import ArrayType, DoubleType, UserDefinedType
-from starskip.predicates.expression import Call, Expression, Literal
-from starskip.skipping.clause import Clause
-from starskip.skipping.file_collector import FileCollector
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.registry import register
+from starskip.skipping.own_types import (
+    Call,
+    Clause,
+    ColumnIndex,
+    Expression,
+    FileCollector,
+    FileMetadata,
+    Literal,
+    Mask,
+    register,
+)
 
 
 class PointType(UserDefinedType):

@@ -9,8 +9,7 @@ import datetime as dt
 from typing import Any
 
 import pyarrow as pa
-from starskip.predicates.expression import Call, Expression, Literal
-from starskip.skipping.user_functions import map_function
+from starskip.skipping.own_types import Call, Expression, Literal, map_function
 
 
 def same_day(at: dt.datetime | None, day: str) -> bool | None:

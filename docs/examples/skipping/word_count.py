@@ -11,13 +11,18 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from starskip.predicates.expression import Call, Expression, Literal
-from starskip.predicates.ordered_values import mask_of
-from starskip.skipping.clause import Clause
-from starskip.skipping.file_collector import FileCollector
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.registry import register
+from starskip.skipping.own_types import (
+    Call,
+    Clause,
+    ColumnIndex,
+    Expression,
+    FileCollector,
+    FileMetadata,
+    Literal,
+    Mask,
+    mask_of,
+    register,
+)
 
 
 def word_count(text: str | None) -> int | None:
