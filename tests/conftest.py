@@ -28,7 +28,6 @@ from files_in_memory import pytest_configure as pytest_configure
 from free_ports import free_ports
 from garbage_of_tests import pytest_runtestloop as pytest_runtestloop
 from hypothesis import HealthCheck, settings
-from no_power_cuts import no_power_cuts as no_power_cuts
 from obstore.store import S3Store
 from search_servers import elasticsearch as elasticsearch
 from search_servers import opensearch as opensearch
@@ -36,7 +35,6 @@ from search_servers import search_server as search_server
 from shards import pytest_addoption as pytest_addoption
 from shards import tests_of_the_shard
 from short_lived_java import pytest_sessionstart as pytest_sessionstart
-from spark_first import pytest_runtest_logstart as pytest_runtest_logstart
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload, workload_table
 from starskip.lake.lake_table import LakeTable

@@ -16,7 +16,7 @@ ALL = list(range(1, len(SHARDS) + 1))
 def test_each_file_belongs_to_the_shard_with_the_longest_beginning() -> None:
     files = [str(each.relative_to(CHECKOUT)) for each in (CHECKOUT / "tests").rglob("test_*.py")]
     assert {shard_of(each) for each in files} == set(ALL)
-    nights = shard_of("tests/spark/skipping/test_skipping_nights.py")
+    nights = shard_of("tests/spark/skipping/night/test_skipping_nights.py")
     assert (
         nights != shard_of("tests/spark/skipping/test_skipping_law.py") != shard_of("tests/spark/test_x.py")
     )

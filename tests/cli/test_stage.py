@@ -38,57 +38,12 @@ def recommendations(config: Path) -> list[str]:
     return [str(row) for row in snapshot.read_table().to_pylist()]
 
 
-@pytest.mark.slow
-def test_each_stage_by_hand_in_order_gives_what_all_gives(call: Call, config: Path) -> None:
-    for name in STAGE_NAMES:
-        result = call("stage", name, "--config", config, *DATE)
-        assert (result.exit_code, result.stderr) == (0, "")
-        assert result.stdout.startswith(f"{name}: ")
-    by_hand = recommendations(config)
-    assert len(by_hand) > 10
-    result = call("stage", "all", "--config", config, *DATE)
-    assert result.exit_code == 0
-    assert [text.partition(":")[0] for text in result.stdout.splitlines()] == list(STAGE_NAMES)
-    assert recommendations(config) == by_hand
-
-
-@pytest.mark.parametrize(
-    ("name", "first"),
-    [
-        ("fit_latency_model", "parse_query_logs"),
-        ("score_votes", "collect_segment_metadata"),
-        ("select_indexes", "score_votes"),
-        ("write_report", "select_indexes"),
-    ],
-)
-def test_out_of_order_the_stage_to_run_first_is_named(
-    name: str, first: str, call: Call, config: Path
-) -> None:
-    if name == "fit_latency_model":
-        call("stage", "collect_segment_metadata", "--config", config, *DATE)
-    result = call("stage", name, "--config", config, *DATE)
-    assert (result.exit_code, result.stdout) == (3, "")
-    assert result.stderr.endswith(f" of 2026-11-20: run {first} of that night first\n")
-    assert result.stderr.count("\n") == 1
-
-
 def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> None:
     result = call(
         "stage", "all", "--config", config, *DATE, "--tables", "lineitem", "--set", "advice.max_indexes=1"
     )
     assert result.exit_code == 0
     assert "select_indexes: tables 1, chosen indexes 1, " in result.stdout
-
-
-@pytest.mark.slow
-def test_a_setting_of_the_environment_lies_between_file_and_arguments(
-    call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("STARSKIP_ADVICE__MAX_INDEXES", "2")
-    arguments = ("--config", config, *DATE, "--tables", "lineitem")
-    assert "select_indexes: tables 1, chosen indexes 2, " in call("stage", "all", *arguments).stdout
-    again = call("stage", "select_indexes", *arguments, "--set", "advice.max_indexes=1")
-    assert again.stdout.startswith("select_indexes: tables 1, chosen indexes 1, ")
 
 
 def test_warnings_are_one_line_each(call: Call, config: Path, tmp_path: Path, deep_store: Path) -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
-from starskip.cli.main import main
 
 Tune = Callable[..., dict[str, Any]]
 Call = Callable[..., Any]
@@ -74,17 +72,6 @@ def test_each_strategy(strategy: str, tune: Tune) -> None:
 
 def test_a_table_alone_is_advised_as_it_is_among_others(tune: Tune) -> None:
     assert tune(*AIRLINE, *INVERTED)["airlineStats"] == tune("--log", LOG, *INVERTED)["airlineStats"]
-
-
-@pytest.mark.slow
-def test_a_larger_k_never_saves_less_and_is_an_upper_bound(tune: Tune) -> None:
-    savings = []
-    for k in (1, 2, 3, 5, 40):
-        (advice,) = tune(*AIRLINE, *INVERTED, "--max-indexes", str(k)).values()
-        assert len(advice["inverted_index_columns"]) <= k
-        savings.append(advice["predicted_saving_ratio"])
-    assert savings == sorted(savings)
-    assert len(advice["inverted_index_columns"]) < 40, "the adaptive stop ends it earlier"
 
 
 def test_min_gain_of_zero_uses_up_k(tune: Tune) -> None:
@@ -257,26 +244,3 @@ def test_text_is_for_people(call: Call, deep_store: Path) -> None:
     assert "90 % interval" in second
     assert third.startswith("    1. l_suppkey: alone ")
     assert "  refused l_shipmode: over_max_indexes (" in result.stdout
-
-
-def test_sorting_by_another_column_costs_queries_that_read_nothing_today(tmp_path: Path) -> None:
-    """l_orderkey is sorted: its queries scan no entries, and would scan every row in another order."""
-    line = (
-        "requestId={id},table=lineitem,timeMs=1,docs=1/299814,entries={entries}/0,"
-        "segments(queried/processed/matched/consuming/unavailable):4/4/4/0/0,consumingFreshnessTimeMs=0,"
-        "servers=1/1,groupLimitReached=false,brokerReduceTimeMs=0,exceptions=0,serverStats=x,"
-        "query=SELECT COUNT(*) FROM lineitem WHERE {filter}\n"
-    )
-    head = "2026/11/18 08:00:00.000 INFO [BaseBrokerRequestHandler] [t] "
-    asked = [(0, f"l_orderkey = {key}") for key in (1, 2, 100000)] * 20 + [(299814, "l_suppkey = 5")]
-    log = tmp_path / "broker.log"
-    log.write_text("".join(head + line.format(id=n, entries=e, filter=f) for n, (e, f) in enumerate(asked)))
-    sample = Path(__file__).resolve().parents[2] / "include" / "sample" / "segments"
-    done = CliRunner().invoke(
-        main, ["tune", "--log", str(log), "--segments", str(sample), "--index", "sorted", "--format", "json"]
-    )
-    assert done.exit_code == 0, done.output
-    advice = json.loads(done.stdout)["tables"]["lineitem"]
-    assert advice["sorted_column"] is None
-    reasons = {refusal["columns"][0]: refusal["reason"] for refusal in advice["refused"]}
-    assert reasons["l_suppkey"] == "reads_more_entries"

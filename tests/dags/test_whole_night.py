@@ -19,21 +19,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from lake_formats import jars_behind_sparks, session_settings
 from local_submit import ON_A_CLUSTER, local_submit
 from local_submit import job_server as job_server
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.manifest import Part
-from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.dags, pytest.mark.spark, pytest.mark.quality, pytest.mark.timeout(3600)]
 
 CHECKOUT = Path(__file__).parents[2]
-NIGHT, OTHER_NIGHT = "2026-11-20", "2026-11-19"
+NIGHT = "2026-11-20"
 
 
 @dataclass(frozen=True)
@@ -68,11 +65,6 @@ class House:
         )
         print(ran.stdout, ran.stderr)
         return ran
-
-    def recommendations(self, table: str, run_date: str = NIGHT) -> list[dict[str, Any]]:
-        snapshot = self.store.snapshot("recommendations", run_date)
-        assert snapshot is not None
-        return snapshot.read_table([table]).to_pylist()
 
     def report(self, table: str) -> Mapping[str, Any]:
         found: Mapping[str, Any] = json.loads(
@@ -133,32 +125,14 @@ def before() -> datetime:
 
 @pytest.fixture(scope="module")
 def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
-    """A night over the whole sample, beside another night that has been published before."""
-    aside = house.store.staged_write("recommendations", OTHER_NIGHT)
-    row = {
-        "table": "lineitem",
-        "verdict": "chosen",
-        "kind": "inverted",
-        "column": "of another night",
-        "rank": 1,
-    }
-    parts = {"lineitem": Part(aside.write("lineitem", pa.Table.from_pylist([row], schema=RECOMMENDATIONS)))}
-    created_at = datetime(2026, 11, 20, tzinfo=UTC)
-    house.store.publish(
-        "recommendations", OTHER_NIGHT, parts, replace="all", created_at=created_at, created_by="test"
-    )
+    """A night over the whole sample."""
     return house.run()
 
 
 @pytest.fixture(scope="module")
-def on_spark(house: House, first_advice: object) -> subprocess.CompletedProcess[str]:
+def on_spark(house: House, first: object) -> subprocess.CompletedProcess[str]:
     """The same night again, with the jobs of half of the stages on Spark."""
     return house.run(on_spark=set(STAGE_NAMES) - ON_A_CLUSTER)
-
-
-@pytest.fixture(scope="module")
-def first_advice(house: House, first: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
-    return house.recommendations("airlineStats")
 
 
 @pytest.fixture(scope="module")
@@ -200,14 +174,6 @@ def test_the_advice_is_the_best_set_that_was_measured_for_what_no_star_tree_answ
         assert f"reports/{NIGHT}/{table}/report.html" in first.stdout
         html = (house.folder / "reports" / NIGHT / table / "report.html").read_text()
         assert all(column in html for _, column in indexes)
-
-
-@pytest.mark.slow
-def test_a_night_on_spark_gives_the_same_advice(
-    house: House, first_advice: list[dict[str, Any]], on_spark: subprocess.CompletedProcess[str]
-) -> None:
-    assert on_spark.returncode == 0
-    same_advice(house, first_advice)
 
 
 @pytest.mark.slow
@@ -263,30 +229,6 @@ def test_every_gate_left_its_verdicts_in_the_report(
 
 
 @pytest.mark.slow
-def test_a_night_that_runs_again_gives_the_same_advice(
-    house: House, first_advice: list[dict[str, Any]], second: subprocess.CompletedProcess[str]
-) -> None:
-    same_advice(house, first_advice)
-
-
-def same_advice(house: House, first_advice: list[dict[str, Any]]) -> None:
-    again = house.recommendations("airlineStats")
-    assert len(again) == len(first_advice) > 0
-    for row, first_row in zip(again, first_advice, strict=True):
-        for name, value in first_row.items():
-            # Executors hand their sums over in any order, which shows in the last digits of a ratio.
-            expected = pytest.approx(value, rel=1e-12, abs=1e-15) if isinstance(value, float) else value
-            assert row[name] == expected, (row["column"], name)
-
-
-@pytest.mark.slow
-def test_a_night_replaces_exactly_itself(house: House, second: subprocess.CompletedProcess[str]) -> None:
-    (row,) = house.recommendations("lineitem", OTHER_NIGHT)
-    assert row["column"] == "of another night"
-    assert house.store.run_dates("reports") == (NIGHT,)
-
-
-@pytest.mark.slow
 def test_a_table_without_one_readable_segment_is_left_out_and_named_and_the_other_reported(
     house: House, second: subprocess.CompletedProcess[str]
 ) -> None:
@@ -329,11 +271,3 @@ def test_an_unknown_table_fails_at_once_with_the_names_of_those_there_are(
     states = house.task_states()
     assert states["collect_segment_metadata"] == ("failed", 1)
     assert states["parse_query_logs"][0] == "upstream_failed"
-
-
-@pytest.mark.slow
-def test_a_param_that_makes_no_sense_is_refused_in_one_line(house: House, second: object) -> None:
-    ran = house.run("--set", "advice.max_indexes=0")
-    assert ran.returncode == 1
-    assert ran.stderr.startswith("Error: Invalid input for param advice.max_indexes: 0 is less than the ")
-    assert "starskip |" not in ran.stdout

@@ -1,21 +1,14 @@
-"""Old or new, whatever fails: each call to the store, kills between any two writes, many writers at once."""
+"""Old or new, whatever fails: each call to the store, and a kill behind each write."""
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
-import starskip
-from failing_store import FailingStore
-from law_cases import law_cases
+from failing_store import FailingStore, Killed
 from starskip.errors import StorageError
 from starskip.file_metadata.change_indexes import change_indexes
 from starskip.file_metadata.open_metadata import existing_metadata, read_metadata
@@ -25,9 +18,6 @@ from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.storage.local_storage import LocalStorage
 
 CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
-WRITERS = int(os.environ.get("STARSKIP_SKIPPING_WRITERS", "4"))
-COMMITS = law_cases("STARSKIP_SKIPPING_COMMITS", 6)
-KILLS = law_cases("STARSKIP_SKIPPING_KILLS", 25)
 
 
 def steps(lake: Any) -> dict[str, Callable[[Any, Any], Any]]:
@@ -45,7 +35,9 @@ def steps(lake: Any) -> dict[str, Callable[[Any, Any], Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", ["create", "refresh", "full", "optimize", "delete", "vacuum"])
-def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage: Any, step: str) -> None:
+def test_every_call_to_the_store_fails_once_or_is_the_last(
+    lake: Any, table: Any, fresh_storage: Any, step: str
+) -> None:
     template = fresh_storage()
     if step != "create":
         table.refresh(template, "x", "y")
@@ -74,59 +66,19 @@ def test_every_call_to_the_store_fails_once(lake: Any, table: Any, fresh_storage
     dry_run = FailingStore(copied(), methods=CALLS)
     attempt(dry_run)
     after = seen(dry_run.inner)
-    faults = [(number, False) for number in range(1, len(dry_run.calls) + 1)]
-    writes = ("put_if_absent", "delete")
-    faults += [(number, True) for number, _ in faults if dry_run.calls[number - 1] in writes]
     states = set()
-    for fault_at, is_after in faults:
+    for fault in dry_run.faults():
         storage = copied()
-        failing = FailingStore(storage, fault_at, is_after, CALLS)
-        with suppress(StorageError):
+        failing = FailingStore(storage, *fault, methods=CALLS)
+        with suppress(StorageError, Killed):
             attempt(failing)
-        assert len(failing.calls) >= fault_at
+        assert len(failing.calls) >= fault[0]
         found = seen(storage)
         assert found in (before, after)
         states.add(found == after)
         attempt(storage)
         assert seen(storage)[:2] == after[:2]
-    print(f"{step}: {len(faults)} faults")
-    assert states == {True, False} and len(faults) >= 4
-
-
-def worker(*arguments: str) -> dict[str, Any]:
-    command = [sys.executable, str(Path(__file__).with_name("metadata_worker.py")), *arguments]
-    paths = [Path(starskip.__file__).parents[1], Path(__file__).parents[1] / "support"]
-    package = {"PYTHONPATH": os.pathsep.join(map(str, paths))}
-    done = subprocess.run(command, env=os.environ | package, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
-    print(arguments[0], found)
-    return found
-
-
-@pytest.mark.slow
-def test_killed_between_every_two_writes(tmp_path: Path) -> None:
-    counts = worker("writes", str(tmp_path))
-    assert counts["killed"] >= 20
-    assert counts["old"] > 0 and counts["new"] > 0
-    assert counts["wrong"] == counts["stuck"] == 0
-
-
-@pytest.mark.law
-def test_killed_at_random(tmp_path: Path) -> None:
-    counts = worker("random", str(tmp_path), str(KILLS))
-    assert counts["killed"] == KILLS
-    assert counts["wrong"] == 0
-
-
-@pytest.mark.slow
-def test_writers_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
-    """All writers see all files, add some of their own, lose answers, and optimize now and then."""
-    found = worker("race", str(tmp_path), str(WRITERS), str(COMMITS))
-    assert found["failed"] == 0
-    assert found["doubled"] == found["missing"] == found["wrong"] == 0
-    assert found["files"] == WRITERS * COMMITS
-    assert found["versions"] >= COMMITS
+    assert states == {True, False} and len(dry_run.faults()) >= 4
 
 
 def test_damage_of_metadata_is_named_and_never_another_value(

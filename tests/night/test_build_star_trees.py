@@ -8,9 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
-from deltalake import write_deltalake
 from pyiceberg.catalog.sql import SqlCatalog
 from settings_with import settings_with
 from starskip.advisor.families.star_tree import build_star_trees as stage_module
@@ -81,33 +79,6 @@ def test_a_night_in_which_nothing_changed_leaves_all_as_it_is(
     run(tree_house, run_date=date(2026, 11, 20))
     assert outcomes(tree_house) == [("unchanged", "same configuration, same files")]
     assert manifest(tree_house) == before
-
-
-def test_new_files_are_added_and_changed_ones_mean_a_new_build(
-    tree_house: Any, star_tree_config: Config
-) -> None:
-    tree_house.choose(star_tree_config("country"))
-    run(tree_house)
-    tree_house.add_file("c.parquet", rows=300, first=5_000)
-    run(tree_house)
-    assert outcomes(tree_house) == [("refreshed", "c.parquet new")]
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
-    tree_house.add_file("a.parquet", rows=100)
-    run(tree_house)
-    assert outcomes(tree_house) == [("built", "a.parquet changed, which cannot be subtracted")]
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_000}], True)
-
-
-def test_another_choice_replaces_the_former_one(tree_house: Any, star_tree_config: Config) -> None:
-    tree_house.choose(star_tree_config("country"))
-    run(tree_house)
-    tree_house.choose(star_tree_config("browser"))
-    run(tree_house)
-    assert outcomes(tree_house) == [("built", "another configuration")]
-    orders = [
-        tree.config.dimensions_split_order for tree in open_trees(tree_house.night.store, "sales").trees
-    ]
-    assert orders == [("browser",)]
 
 
 def test_a_night_that_chooses_none_keeps_the_former_trees_up_to_date(
@@ -256,26 +227,6 @@ def test_a_hudi_table_of_the_lake_has_no_trees_and_the_reason_is_told(
         answer(tree_house, "SELECT COUNT(*) FROM sales")
 
 
-def test_a_delta_table_of_the_lake_is_built_and_grows_by_its_versions(
-    tree_house: Any, star_tree_config: Config
-) -> None:
-    table = str(tree_house.lake.parent / "delta")
-    rows = ds.dataset(tree_house.lake).to_table()
-    write_deltalake(table, rows)
-    lakes = {"sales": LakeTable(table, file_format="delta")}
-    tree_house.choose(star_tree_config("country"))
-    run(tree_house, lake_tables=lakes)
-    assert outcomes(tree_house) == [("built", "there was none")]
-    write_deltalake(table, rows.slice(0, 300), mode="append")
-    run(tree_house, lake_tables=lakes)
-    ((outcome, detail),) = outcomes(tree_house)
-    assert (outcome, detail.endswith(".parquet new")) == ("refreshed", True)
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
-    run(tree_house, lake_tables={"sales": LakeTable(str(tree_house.lake), file_format="delta")})
-    ((outcome, detail),) = outcomes(tree_house)
-    assert outcome == "failed" and "holds no Delta table" in detail
-
-
 def test_an_iceberg_table_of_the_lake_is_built_and_not_once_rows_of_it_are_deleted(
     tree_house: Any, star_tree_config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -290,11 +241,6 @@ def test_an_iceberg_table_of_the_lake_is_built_and_not_once_rows_of_it_are_delet
     tree_house.choose(star_tree_config("country"))
     run(tree_house, lake_tables=lakes)
     assert outcomes(tree_house) == [("built", "there was none")]
-    made.append(rows.slice(0, 300))
-    run(tree_house, lake_tables=lakes)
-    ((outcome, detail),) = outcomes(tree_house)
-    assert (outcome, detail.endswith(".parquet new")) == ("refreshed", True)
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
     # A delete file, which pyiceberg writes none of.
     monkeypatch.setattr(DeleteFiles, "of", lambda self, entry: [0])
     deletes = pa.Table.from_pylist([{"kind": "position", "path": "d", "rows": 1}], DELETES)
@@ -319,48 +265,8 @@ def test_trees_of_the_night_answer_to_their_tables_name_alone(
         answer(tree_house, "SELECT COUNT(*) FROM airlineStats")
 
 
-@pytest.mark.parametrize("damage", ["file", "manifest", "older manifest too"])
-def test_a_night_mends_what_is_damaged(tree_house: Any, star_tree_config: Config, damage: str) -> None:
-    tree_house.choose(star_tree_config("country"))
-    run(tree_house)
-    tree_house.add_file("c.parquet", rows=300, first=5_000)
-    run(tree_house)
-    store = tree_house.root / "artefacts" / "star_trees" / "current"
-    if damage == "file":
-        next(store.rglob("*-base.parquet")).unlink()
-        for path in store.rglob("*-star.parquet"):
-            path.write_bytes(bytes(path.stat().st_size))
-    else:
-        manifests = sorted(store.rglob("*.json"))
-        for path in manifests if damage == "older manifest too" else manifests[-1:]:
-            path.write_bytes(path.read_bytes()[:-20])
-    tree_house.choose()
-    result = run(tree_house)
-    assert result.counts["failed"] == 0
-    assert outcomes(tree_house)[0][0] in ("built", "refreshed")
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 1_500}], True)
-
-
-def test_a_cast_decides_what_a_dimension_holds(tree_house: Any, star_tree_config: Config) -> None:
-    """``day`` is a date in the lake and text in the log's queries."""
-    tree_house.choose(star_tree_config("day"))
-    run(tree_house)
-    rows, is_tree = answer(tree_house, "SELECT COUNT(*) AS n FROM sales WHERE day LIKE '2026-11-0%'")
-    assert (rows, is_tree) == ([{"n": 1_200}], True)
-
-
 def test_files_of_the_lake_are_never_written(tree_house: Any, star_tree_config: Config) -> None:
     before = {path.name: path.stat().st_mtime_ns for path in tree_house.lake.iterdir()}
     tree_house.choose(star_tree_config("country"))
     run(tree_house)
     assert {path.name: path.stat().st_mtime_ns for path in tree_house.lake.iterdir()} == before
-
-
-def test_an_empty_table_has_a_tree_without_rows(tree_house: Any, star_tree_config: Config) -> None:
-    for path in tree_house.lake.iterdir():
-        pq.write_table(pq.read_table(path).slice(0, 0), path)
-    tree_house.choose(star_tree_config("country"))
-    run(tree_house)
-    (row,) = tree_house.rows("star_tree_builds")
-    assert (row["outcome"], row["rows"]) == ("built", 0)
-    assert answer(tree_house, "SELECT COUNT(*) AS n FROM sales") == ([{"n": 0}], True)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -84,48 +81,6 @@ def test_the_night_on_the_bucket_is_the_local_night(s3: Any, sources: Path, tmp_
     )
     assert b"SECRET" not in everything
     assert b"writer-key" not in everything
-
-
-def test_only_changed_segments_are_read_again(s3: Any, lab: Any) -> None:
-    place = s3.upload(lab.root, s3.fresh_url())
-    night = lab.night(
-        store=ArtefactStore(storage_for(f"{place}/artefacts")), segments_root=f"{place}/segments"
-    )
-    first = STAGE_NAMES[:1]
-    lab.run(night, first)
-    assert lab.results[first[0]].counts["segments_read"] == 4
-    later = replace(night, started_at=datetime(2026, 11, 22, 2, tzinfo=UTC))
-    lab.run(later, first)
-    assert lab.results[first[0]].counts["segments_taken_over"] == 4
-    folder = place.removeprefix(s3.url()) + "/segments/airlineStats"
-    segments = sorted(path for path in (lab.segments / "airlineStats").iterdir())
-    obstore.put(s3.store(), f"{folder}/{segments[0].name}", segments[0].read_bytes())  # the same bytes
-    obstore.put(
-        s3.store(),
-        f"{folder}/{segments[1].name}",
-        gzip.compress(gzip.decompress(segments[1].read_bytes()), 1),
-    )
-    lab.run(later, first)
-    assert lab.results[first[0]].counts["segments_read"] == 1
-    assert lab.results[first[0]].counts["segments_taken_over"] == 3
-
-
-def test_log_of_a_bucket_counts_as_its_local_copy(s3: Any, lab: Any) -> None:
-    place = s3.upload(lab.logs, s3.fresh_url())
-
-    def parsed(*paths: str) -> str:
-        done = CliRunner().invoke(main, ["parse-log", *paths, "--format", "json"], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        return done.stdout
-
-    local = parsed(str(lab.logs))
-    for paths in (
-        [place],
-        [f"{place}/"],
-        [f"{place}/*.log.gz"],
-        [f"{place}/broker-2026-11-20.log.gz", place],
-    ):
-        assert parsed(*paths) == local
 
 
 def test_tune_reads_all_its_sources_from_a_bucket(s3: Any, sources: Path) -> None:

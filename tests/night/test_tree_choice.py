@@ -141,15 +141,6 @@ def test_typical_queries_read_what_the_tree_lets_them_read() -> None:
     assert (found.typical.today, found.typical.advised) == (1_000.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    ("budget", "trees", "indexes"),
-    [(None, 1, ["inverted:b"]), (60, 1, ["inverted:b"]), (59, 1, []), (9, 0, [])],
-)
-def test_trees_and_indexes_share_one_budget(budget: int | None, trees: int, indexes: list[str]) -> None:
-    found = advice(tree("a", A), index_budget_bytes=budget)
-    assert (len(trees_of(found.answers)), chosen(found)) == (trees, indexes)
-
-
 def test_without_candidates_the_indexes_are_chosen_as_ever() -> None:
     assert chosen(advice()) == ["inverted:a", "inverted:b"]
     assert trees_of(advice().answers) == ()

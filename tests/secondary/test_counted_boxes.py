@@ -74,9 +74,3 @@ def test_two_lists_of_one_index_are_told_apart(tmp_path: Path) -> None:
     plan = open_table(str(tmp_path)).explain("t LIKE '%abc%' AND t LIKE '%xyz%'")
     rows = [each.estimated_rows for each in plan.candidates if each.path == ("ngram:t",)]
     assert {200, 120} <= set(rows)
-
-
-def test_rows_are_those_of_a_scan(table: IndexedTable, rows: pa.Table) -> None:
-    found = table.answer(f"{BOX} AND kind < 7").rows
-    expected = in_box(rows).filter(pc.less(in_box(rows)["kind"], 7))
-    assert found.select(rows.column_names).sort_by("text").equals(expected.sort_by("text"))

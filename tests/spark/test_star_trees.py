@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -15,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import starskip
 from deltalake import DeltaTable, write_deltalake
 from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
 from starskip.star_tree.build.publish_trees import publish_trees
@@ -195,26 +190,6 @@ def test_trees_of_a_changed_table_never_answer(spark: Any, tmp_path: Path) -> No
     pq.write_table(ROWS.slice(1), tmp_path / "sales" / "a.parquet")
     with pytest.raises(StaleTree, match=r"a\.parquet"):
         StarTrees(spark, str(tmp_path / "trees")).sql("SELECT COUNT(*) FROM sales")
-
-
-def test_an_open_object_sees_what_another_process_refreshed(spark: Any, tmp_path: Path) -> None:
-    from starskip.spark.star_trees import StarTrees
-
-    (tmp_path / "sales").mkdir()
-    pq.write_table(ROWS, tmp_path / "sales" / "a.parquet")
-    build(tmp_path)
-    trees = StarTrees(spark, str(tmp_path / "trees"))
-    by_tree, by_spark = "SELECT COUNT(*) FROM sales", "SELECT COUNT(*) FROM sales WHERE item >= 0"
-    assert [trees.sql(query).collect()[0][0] for query in (by_tree, by_spark)] == [300, 300]
-    for rows in (100, 200):
-        pq.write_table(ROWS.slice(0, rows), tmp_path / "sales" / f"{rows}.parquet")
-        command = [sys.executable, "-c", "from starskip.cli.main import main; main()", "star-tree", "refresh"]
-        package = {"PYTHONPATH": str(Path(starskip.__file__).parents[1])}
-        subprocess.run([*command, tmp_path / "trees"], check=True, env=os.environ | package)
-        time.sleep(1.1)
-        expected = 400 if rows == 100 else 600
-        assert [trees.sql(query).collect()[0][0] for query in (by_tree, by_spark)] == [expected, expected]
-        assert not trees.last_answer.star_tree
 
 
 def test_trees_with_a_name_answer_to_it_alone(spark: Any, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from starskip.errors import StarskipError
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.spark.spark_engine import SparkEngine
@@ -119,24 +117,6 @@ def test_a_tree_built_on_executors_is_the_one_built_in_one_process(
     # Each of the labels of the first build ran as several tasks, not one after the other.
     for label in ("reading dimensions", "sorting dimensions", "aggregating rows", "merging", "building"):
         assert max(count for group, count in tasks.items() if group.startswith(label)) >= 4
-
-
-def test_a_bad_file_on_an_executor_is_one_line_that_names_it(
-    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    source = tmp_path / "table"
-    for number in range(2):
-        write_rows(source / f"{number}.parquet", number, 100)
-    rows = pq.read_table(source / "1.parquet")
-    pq.write_table(rows.set_column(4, "m", rows["m"].cast(pa.string())), source / "1.parquet")
-    store = ArtefactStore(storage_for(str(tmp_path / "store")))
-    order = TreeOrder("t", str(source), (CONFIG,), {})
-    caplog.set_level(logging.CRITICAL)
-    with pytest.raises(
-        StarskipError, match=r"1\.parquet: column m: is string and does not fit int64"
-    ) as told:
-        publish_trees(EngineTasks(SparkEngine(spark)).run_tasks, store, order, now=NOW, created_by="test")
-    assert "\n" not in str(told.value)
 
 
 def sketched(kind: MeasureKind, values: pa.Array, groups: int = 1) -> Any:

@@ -25,7 +25,6 @@ from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
-from starskip.storage.local_storage import LocalStorage
 from starskip.storage.storage import PutVerdict, StoredObject
 
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
@@ -228,8 +227,3 @@ def trees() -> SimpleNamespace:
         run_tasks=run_tasks,
         values_of=values_of,
     )
-
-
-@pytest.fixture
-def disk_store(tmp_path: Path) -> ArtefactStore:
-    return ArtefactStore(LocalStorage(tmp_path / "trees"))

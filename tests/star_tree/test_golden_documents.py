@@ -69,59 +69,6 @@ def test_the_seeds_rows_give_its_27_documents_and_pointers(trees: Any, documents
     assert tree.rows == 7
 
 
-def test_nodes_of_up_to_three_documents_are_not_split(trees: Any) -> None:
-    # T = 3. The root has 7 documents: split by Country into CA (2), MX (2), USA (3), all leaves, each with
-    # one aggregated document: CA * *, MX * *, USA * *.
-    # Its star child: Country dropped, of the 7 only the two of Chrome en are alike: Chrome en 1000, Firefox
-    # en 400, Firefox es 200, Firefox fr 200, Safari en 100, Safari es 300: 6 documents, more than 3, so that
-    # it is split by Browser into Chrome (1), Firefox (3) and Safari (2): leaves, of which the latter two have
-    # an aggregated document.
-    # The star child of that: en 1500, es 500, fr 200: 3 documents, a leaf, aggregated: * * *.
-    documents = """
-    CA Chrome en 400
-    CA Firefox fr 200
-    MX Safari en 100
-    MX Safari es 300
-    USA Chrome en 600
-    USA Firefox en 400
-    USA Firefox es 200
-    CA * * 600
-    MX * * 400
-    USA * * 1200
-    * Chrome en 1000
-    * Firefox en 400
-    * Firefox es 200
-    * Firefox fr 200
-    * Firefox * 800
-    * Safari en 100
-    * Safari es 300
-    * Safari * 400
-    * * en 1500
-    * * es 500
-    * * fr 200
-    * * * 2200
-    """
-    for documents_per_task in (1, 4, 1000):
-        tree = trees.build_of(
-            trees.SEED_ROWS,
-            trees.config("Country Browser Locale", "SUM__Impressions", 3),
-            documents_per_task=documents_per_task,
-        ).trees[0]
-        assert [shown(document) for document in trees.documents_of(tree)] == lines(documents)
-        star, node = trees.STAR, trees.Node
-        assert trees.nodes_of(tree) == {
-            (): node(None, 21, 4),
-            ("CA",): node((0, 2), 7, 0),
-            ("MX",): node((2, 4), 8, 0),
-            ("USA",): node((4, 7), 9, 0),
-            (star,): node(None, 21, 4),
-            (star, "Chrome"): node((10, 11), 10, 0),
-            (star, "Firefox"): node((11, 14), 14, 0),
-            (star, "Safari"): node((15, 17), 17, 0),
-            (star, star): node((18, 21), 21, 0),
-        }
-
-
 def test_a_dimension_on_the_skip_list_has_a_total_and_no_star_child(trees: Any) -> None:
     # Without star nodes for Browser, T = 1. Below a country: CA is split by Browser into Chrome (1 document)
     # and Firefox (1), and as it has no star child, its aggregated document is one of its own: CA * *. MX has
@@ -167,31 +114,6 @@ def test_a_dimension_on_the_skip_list_has_a_total_and_no_star_child(trees: Any) 
 
 
 @pytest.mark.parametrize("documents_per_task", [1, 2, 1000])
-def test_a_dimension_with_one_value_has_no_star_node(trees: Any, documents_per_task: int) -> None:
-    # a is x everywhere. The root (3 documents) is split by a into x alone: no star child. x is split by b:
-    # b = 1 has c = p and q, b = 2 has c = p. Star child of x: c = p (1 + 4 = 5) and q (2), aggregated 7.
-    # b = 1 is split by c into p and q; more than one value, so that its star child is x 1 *.
-    rows = "a,b,c,m\nx,1,p,1\nx,1,q,2\nx,2,p,4\n"
-    tree = trees.build_of(
-        rows, trees.config("a b c", "SUM__m COUNT__*"), documents_per_task=documents_per_task
-    ).trees[0]
-    documents = """
-    x 1 p 1 1
-    x 1 q 2 1
-    x 2 p 4 1
-    x 1 * 3 2
-    x * p 5 2
-    x * q 2 1
-    x * * 7 3
-    """
-    assert [shown(document) for document in trees.documents_of(tree)] == lines(documents)
-    nodes = trees.nodes_of(tree)
-    assert (trees.STAR,) not in nodes
-    assert nodes[()].aggregated == nodes[("x",)].aggregated == 6
-    assert nodes[("x", 2)].aggregated == 2
-
-
-@pytest.mark.parametrize("documents_per_task", [1, 2, 1000])
 def test_nulls_are_a_value_behind_the_others_and_no_star(trees: Any, documents_per_task: int) -> None:
     # SUM and MAX of nothing but nulls are null, COUNT__m is 0 and COUNT__* counts the rows all the same.
     # Base: (a, null) has m null twice: 2 rows. (null, y): 5. (null, null): 7 and null.
@@ -219,74 +141,6 @@ def test_nulls_are_a_value_behind_the_others_and_no_star(trees: Any, documents_p
     assert nodes[("a",)].aggregated == 0
     assert nodes[(None,)].aggregated == 3
     assert tree.columns_with_nulls == {"a", "b", "m"}
-
-
-@pytest.mark.parametrize("documents_per_task", [1, 2, 3, 4, 7, 1000])
-@pytest.mark.parametrize("rows_per_task", [1, 1000])
-def test_one_value_with_most_of_the_rows_is_cut_by_the_next_dimension(
-    trees: Any, documents_per_task: int, rows_per_task: int
-) -> None:
-    # k = 5 has 6 of 10 rows. m counts rows up in powers of two, so that each sum tells its rows. T = 2.
-    # Root: 10 documents, split into k = 1, 2, 5, 9: 1, 2 and 9 are leaves of 1, 1 and 2 documents.
-    # k = 5: 6 documents, split by b into p, q, r with 2 each (c = 0, 1): leaves, with aggregates. Its star
-    # child: b dropped: c = 0: 3 rows, c = 1: 3 rows: 2 documents, a leaf.
-    # Root's star child: (b, c): p 0, p 1, q 0, q 1, r 0, r 1, where p 0 takes k = 1, p 1 k = 2, r 0 and r 1
-    # k = 9: 6 documents, split by b into p, q, r of 2 documents each, and the star child c = 0, 1.
-    rows = [
-        *((5, b, c, 1 << n) for n, (b, c) in enumerate((b, c) for b in "pqr" for c in (0, 1))),
-        (1, "p", 0, 64),
-        (2, "p", 1, 128),
-        (9, "r", 0, 256),
-        (9, "r", 1, 512),
-    ]
-    table = {name: list(values) for name, values in zip("kbcm", zip(*rows, strict=True), strict=True)}
-    tree = trees.build_of(
-        table,
-        trees.config("k b c", "SUM__m", 2),
-        documents_per_task=documents_per_task,
-        rows_per_task=rows_per_task,
-        row_group_size=3,
-    ).trees[0]
-    documents = """
-    1 p 0 64
-    2 p 1 128
-    5 p 0 1
-    5 p 1 2
-    5 q 0 4
-    5 q 1 8
-    5 r 0 16
-    5 r 1 32
-    9 r 0 256
-    9 r 1 512
-    5 p * 3
-    5 q * 12
-    5 r * 48
-    5 * 0 21
-    5 * 1 42
-    5 * * 63
-    9 * * 768
-    * p 0 65
-    * p 1 130
-    * p * 195
-    * q 0 4
-    * q 1 8
-    * q * 12
-    * r 0 272
-    * r 1 544
-    * r * 816
-    * * 0 341
-    * * 1 682
-    * * * 1023
-    """
-    assert [shown(document) for document in trees.documents_of(tree)] == lines(documents)
-    nodes = trees.nodes_of(tree)
-    star = trees.STAR
-    assert nodes[(5,)] == trees.Node(None, 15, 4)
-    assert nodes[(5, "q")] == trees.Node((4, 6), 11, 0)
-    assert nodes[(5, star)] == trees.Node((13, 15), 15, 0)
-    assert nodes[(9,)] == trees.Node((8, 10), 16, 0)
-    assert nodes[(star, "r")] == trees.Node((23, 25), 25, 0)
-    assert nodes[()].aggregated == 28
 
 
 def test_repeated_rows_are_one_document_and_one_row_is_the_whole_tree(trees: Any) -> None:

@@ -39,9 +39,6 @@ NIGHT = "2026-11-18"
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
-# A kill -9 leaves the page cache as it was, so that syncing would only cost time here; what it is for, a
-# power cut, no test of ours can make.
-os.fsync = lambda _: None
 # Each child would else visit, and so copy, all that was imported.
 gc.freeze()
 

@@ -11,16 +11,8 @@ _CLASSES = Path(sys.prefix, "spark-classes.jsa")
 
 _ARCHIVE = f" -XX:SharedArchiveFile={_CLASSES} -Xlog:cds=off -Xlog:cds+dynamic=off"
 
-_COMPILED_SOON = (
-    " -XX:Tier3InvocationThreshold=100 -XX:Tier3MinInvocationThreshold=50"
-    " -XX:Tier3CompileThreshold=1000 -XX:Tier3BackEdgeThreshold=30000"
-)
-"""After half as many calls as is usual."""
-
-SHORT_LIVED_JAVA = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + _COMPILED_SOON + (_ARCHIVE if _CLASSES.exists() else "")
-)
-"""They end before the optimising compiler would have paid for itself; the simple one soon has."""
+SHORT_LIVED_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + (_ARCHIVE if _CLASSES.exists() else "")
+"""They end before the optimising compiler pays for itself: with it a file of tests takes twice as long."""
 
 
 def pytest_sessionstart() -> None:

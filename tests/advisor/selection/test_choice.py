@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
@@ -106,35 +105,6 @@ def test_programme_finds_what_enumeration_finds_and_keeps_every_limit(
     assert budget is None or sum(sizes[item] for item in found.chosen) <= budget
 
 
-@given(lists=vote_lists, sizes=sizes_of, budgets=st.tuples(st.integers(0, 300), st.integers(0, 300)))
-def test_a_larger_budget_never_saves_less(
-    lists: list[VoteList], sizes: dict[Index, int], budgets: tuple[int, int]
-) -> None:
-    # It holds with harm as well, because a budget is an upper bound: what was allowed stays allowed.
-    small, large = sorted(budgets)
-    less = k_selection(lists, 6, size_bytes=sizes, budget_bytes=small).saving_entries
-    more = k_selection(lists, 6, size_bytes=sizes, budget_bytes=large).saving_entries
-    assert more >= less - 1e-6
-
-
-@given(lists=vote_lists, upkeep=upkeeps)
-def test_a_larger_k_never_saves_less(lists: list[VoteList], upkeep: dict[Index, float]) -> None:
-    # "At most K": the same reason. With upkeep it is the saving less upkeep that never falls.
-    nets = []
-    for k in range(7):
-        found = k_selection(lists, k, upkeep_entries=upkeep)
-        nets.append(found.saving_entries - paid(upkeep, found.chosen))
-    assert all(later >= earlier - 1e-6 for earlier, later in itertools.pairwise(nets))
-
-
-@given(lists=vote_lists, k=st.integers(1, 4), data=st.data())
-def test_order_of_the_lists_changes_no_saving(lists: list[VoteList], k: int, data: st.DataObject) -> None:
-    shuffled = data.draw(st.permutations(lists))
-    found = k_selection(lists, k)
-    assert k_selection(shuffled, k).saving_entries == pytest.approx(found.saving_entries)
-    assert k_selection(lists, k) == found
-
-
 @given(lists=vote_lists, k=st.integers(1, 6))
 def test_nothing_is_chosen_that_could_be_left_out_for_free(lists: list[VoteList], k: int) -> None:
     chosen = k_selection(lists, k).chosen
@@ -145,21 +115,6 @@ def test_nothing_is_chosen_that_could_be_left_out_for_free(lists: list[VoteList]
 def single(name: str, entries: float) -> VoteList:
     item = frozenset({Index("inverted", name)})
     return VoteList("t", name, 0, {item: Saving(entries)}, is_complete=True)
-
-
-def test_two_indexes_that_only_help_together_are_found_at_k_2() -> None:
-    a, b = frozenset(STRUCTURES[:1]), frozenset(STRUCTURES[1:2])
-    pair = VoteList("t", "s", 0, {a: Saving(0), b: Saving(0), a | b: Saving(100)}, is_complete=True)
-    lists = [pair, single("c", 60)]
-    assert k_selection(lists, 1).chosen == frozenset({STRUCTURES[2]})
-    assert k_selection(lists, 2).chosen == a | b
-
-
-def test_an_index_that_harms_another_query_more_than_it_helps_is_not_chosen() -> None:
-    a = frozenset(STRUCTURES[:1])
-    helped = VoteList("t", "s", 0, {a: Saving(100)}, is_complete=True)
-    harmed = VoteList("t", "u", 0, {a: Saving(-150)}, is_complete=True)
-    assert k_selection([helped, harmed], 3).chosen == frozenset()
 
 
 def test_a_list_whose_one_set_loses_counts_where_that_set_is_built() -> None:
@@ -187,12 +142,6 @@ def test_a_new_order_of_the_rows_pays_for_what_the_old_one_saved() -> None:
     asks_b = VoteList("t", "v", 0, {a: Saving(0), b: Saving(60)}, is_complete=False)
     found = k_selection([asks_a, asks_old, asks_b], 1)
     assert (found.chosen, found.saving_entries) == (b, 40.0)
-
-
-@pytest.mark.parametrize("lists", [[], [single("a", 0.0)], [single("a", -5.0)]])
-def test_nothing_to_gain(lists: list[VoteList]) -> None:
-    found = k_selection(lists, 3)
-    assert (found.chosen, found.saving_entries) == (frozenset(), 0.0)
 
 
 def test_savings_of_very_different_size_are_all_seen() -> None:

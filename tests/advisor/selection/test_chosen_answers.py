@@ -1,19 +1,15 @@
-"""Star-trees beside indexes: the best of all sets, one budget for both, and no vote counted twice."""
+"""Star-trees beside indexes: one budget for both, no vote counted twice, and why a tree is refused."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from index_choice import k_selection, trees_of, with_star_trees
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
 from starskip.advisor.selection.chosen_answers import AnswerTerms
 from starskip.advisor.selection.recommendation import Budget
-from starskip.advisor.selection.vote_list import Saving, VoteList, total_saving
+from starskip.advisor.selection.vote_list import Saving, VoteList
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 STRUCTURES = tuple(Index("inverted", name) for name in "abc")
@@ -104,70 +100,3 @@ def test_a_tree_of_the_last_advice_stays_until_another_is_clearly_better() -> No
             [old, new], [], budget(), 1_000, tree_budget(most=1, switch=switch), kept=[old.config]
         )
         assert trees_of(chosen) == (stays,)
-
-
-# Made once: Hypothesis would check each anew in every draw.
-_MEMBERS = st.sets(st.sampled_from(STRUCTURES), max_size=2).map(sorted)
-_AMOUNTS = st.integers(0, 100).map(float)
-_SAVINGS = st.dictionaries(st.sampled_from(SHAPES), st.integers(-20, 150).map(float), min_size=1)
-_SIZES = st.integers(1, 50).map(float)
-
-
-@st.composite
-def problems(draw: st.DrawFn) -> tuple[list[CandidateTree], list[VoteList], int, int | None]:
-    lists = []
-    for shape in SHAPES:
-        members = draw(_MEMBERS)
-        savings = {
-            frozenset(chosen): Saving(draw(_AMOUNTS))
-            for count in range(1, len(members) + 1)
-            for chosen in itertools.combinations(members, count)
-        }
-        if savings:
-            lists.append(VoteList("t", shape, 0, savings, is_complete=False))
-    trees = [
-        tree(
-            f"d{number}",
-            draw(_SAVINGS),
-            size=draw(_SIZES),
-            documents=float(number),
-        )
-        for number in range(draw(st.integers(0, 3)))
-    ]
-    return trees, lists, draw(st.integers(1, 3)), draw(st.one_of(st.none(), st.integers(0, 120)))
-
-
-def joint_saving(
-    trees: Sequence[CandidateTree], lists: Sequence[VoteList], chosen: frozenset[Index]
-) -> float:
-    saved: dict[str, float] = {}
-    for item in sorted(trees, key=lambda each: each.documents):
-        for shape, entries in item.saving_entries.items():
-            saved.setdefault(shape, entries)
-    return sum(saved.values()) + total_saving([item for item in lists if item.shape_id not in saved], chosen)
-
-
-@settings(max_examples=150)
-@given(problems())
-def test_the_choice_saves_as_much_as_the_best_of_all_sets_of_both(
-    problem: tuple[list[CandidateTree], list[VoteList], int, int | None],
-) -> None:
-    trees, lists, most, storage = problem
-    sizes = dict(zip(STRUCTURES, (30, 20, 40), strict=True))
-    chosen = with_star_trees(trees, lists, budget(most, storage), 1_000, tree_budget(), size_bytes=sizes)
-    left = None if storage is None else storage - int(chosen.size_bytes)
-    indexes = k_selection(chosen.unanswered(lists), most, size_bytes=sizes, budget_bytes=left).chosen
-    found = joint_saving(trees_of(chosen), lists, indexes)
-    best = alone_trees = alone_indexes = 0.0
-    for tree_count, index_count in itertools.product(range(3), range(most + 1)):
-        for some, others in itertools.product(
-            itertools.combinations(trees, tree_count), itertools.combinations(STRUCTURES, index_count)
-        ):
-            size = sum(item.size_bytes for item in some) + sum(sizes[item] for item in others)
-            if storage is None or size <= storage:
-                saving = joint_saving(some, lists, frozenset(others))
-                best = max(best, saving)
-                alone_trees = max(alone_trees, saving if not others else 0.0)
-                alone_indexes = max(alone_indexes, saving if not some else 0.0)
-    assert found == pytest.approx(best)
-    assert found >= max(alone_trees, alone_indexes) - 1e-9

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import write_deltalake
 
 CONFIG = {
     "dimensionsSplitOrder": ["k"],
@@ -21,22 +21,6 @@ def table(star_tree: Any) -> Any:
     write_deltalake(str(path), pa.table({"k": ["a", "b"], "m": [1, 2]}))
     write_deltalake(str(path), pa.table({"k": ["c"], "m": [40]}), mode="append")
     return path
-
-
-def test_a_tree_follows_the_versions(star_tree: Any, table: Any) -> None:
-    star_tree.built(table, CONFIG)
-    assert star_tree.total() == (43, True)
-    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 1") == (42, False)
-    write_deltalake(str(table), pa.table({"k": ["d"], "m": [500]}), mode="append")
-    stale = star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t")
-    star_tree.require_one_line(stale, "starskip star-tree refresh")
-    refreshed = star_tree.refresh()
-    assert refreshed.exit_code == 0 and "refreshed (" in refreshed.stdout
-    assert star_tree.total() == (543, True)
-    DeltaTable(str(table)).delete("k = 'a'")
-    assert "built (" in star_tree.refresh().stdout
-    assert star_tree.total() == (542, True)
-    assert star_tree.total("SELECT SUM(m) FROM t WHERE m > 1") == (542, False)
 
 
 def test_a_version_that_was_named_stays(star_tree: Any, table: Any) -> None:
@@ -75,13 +59,3 @@ def test_a_folder_of_plain_files_has_no_version(star_tree: Any) -> None:
     star_tree.built(source, CONFIG, options=("--format", "parquet"))  # whatever the files are called
     assert star_tree.total() == (3, True)
     assert "unchanged (" in star_tree.refresh().stdout
-
-
-def test_a_log_that_is_damaged_later(star_tree: Any, table: Any) -> None:
-    star_tree.built(table, CONFIG)
-    (table / "_delta_log" / f"{1:020}.json").write_text("{")
-    told = "_delta_log: the log of this Delta table cannot be read ("
-    star_tree.require_one_line(star_tree.refresh(), told)
-    star_tree.require_one_line(
-        star_tree.call("sql", "--star-tree", star_tree.tree, "SELECT SUM(m) FROM t"), told
-    )

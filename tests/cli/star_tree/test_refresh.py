@@ -67,21 +67,6 @@ def test_a_tree_of_an_older_form_is_refused_in_one_line_and_can_be_built_again(
     assert "unchanged" in star_tree.refresh().stdout
 
 
-@pytest.mark.parametrize(("change", "told"), [("rewritten", "1.csv changed"), ("removed", "1.csv gone")])
-def test_after_a_rewritten_or_removed_file_all_is_built_again(
-    star_tree: Any, table: Path, change: str, told: str
-) -> None:
-    if change == "rewritten":
-        star_tree.write("seed/1.csv", (HEADER + "".join(LINES[:3])).replace("400", "401"))
-    else:
-        (table / "1.csv").unlink()
-    result = star_tree.refresh()
-    assert result.exit_code == 0
-    assert f"built ({told}, which cannot be subtracted): " in result.stdout
-    require_as_built_anew(star_tree, table)
-    assert ["CA", "Chrome", "en", "401"] in star_tree.cells() or change == "removed"
-
-
 def test_a_file_that_cannot_be_added_leaves_the_former_tree(star_tree: Any, table: Path) -> None:
     before = star_tree.documents()
     for content, told in (

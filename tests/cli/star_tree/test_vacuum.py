@@ -82,28 +82,6 @@ def test_builds_and_refreshes_clear_what_was_replaced_a_day_ago(grown: Any, step
         assert len(files(grown)) == ONCE
 
 
-def test_readers_and_writers_within_the_grace_lose_nothing(grown: Any) -> None:
-    age(grown, 25)
-    aside = grown.write("tree/star_trees/current/data/0123/x-base.parquet", b"a build that runs just now")
-    manifests = sorted(path for path in files(grown) if path.suffix == ".json")
-    os.utime(manifests[-1])  # the former one was the newest until a moment ago
-    before = set(files(grown))
-    vacuum(grown)
-    left = set(files(grown))
-    assert aside in left
-    assert {manifests[-1], manifests[-2]} <= left
-    assert len(before) - len(left) == 4 * ONCE
-
-
-def test_by_the_clock_of_the_store(grown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine's clock runs days ahead of the store's, which has stamped the files."""
-    age(grown, 23)
-    real = time.time
-    monkeypatch.setattr(time, "time", lambda: real() + 9 * 24 * HOUR_S)
-    vacuum(grown)
-    assert len(files(grown)) == 6 * ONCE
-
-
 def test_a_vacuum_that_fails_costs_a_refresh_nothing(grown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     age(grown, 25)
     delete = LocalStorage.delete

@@ -182,13 +182,6 @@ def test_another_schema_or_option_is_read_in_full(spark: SparkSession, tmp_path:
     assert metadata is not None and metadata.column("minmax:a", "max").to_pylist() == ["1"]
 
 
-def test_young_files_are_waited_for(spark: SparkSession, tmp_path: Path) -> None:
-    spark.range(3).coalesce(1).write.parquet(str(tmp_path / "t"))
-    location = skipping.create(spark, str(tmp_path / "t"), ["minmax:id"]).location
-    metadata = open_metadata(location)
-    assert metadata is not None and metadata.trusted.tolist() == [True]
-
-
 def starskip(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["skipping", *arguments])
 
@@ -229,30 +222,18 @@ def test_the_command_line_from_create_to_vacuum(spark: SparkSession, table: Path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message", "exit_code"),
+    ("arguments", "message"),
     [
-        (["create", "PATH", "--index", "minmax:nope"], "the table has no column nope; it has id, s, p", 3),
-        (["create", "PATH", "--index", "what:id"], "no index type is called what", 2),
-        (["create", "gone", "--index", "minmax:id"], "gone: there is no such folder", 3),
-        (["create", "PATH", "--index", "minmax:id", "--option", "x"], "is not KEY=VALUE", 2),
-        (["create", "PATH", "--index", "minmax:id", "--format", "nope"], "'nope' is not one of", 2),
-        (["create", "PATH", "--index", "minmax:id", "--module", "no.such"], "'no.such' of index types", 3),
-        (["create", "PATH"], "Missing option '--index'", 2),
-        (["refresh", "PATH"], "there is no metadata; create an index first", 3),
-        (["describe", "PATH"], "there is no metadata; create an index first", 3),
-        (["vacuum", "PATH"], "there is no metadata; create an index first", 3),
-        (["restore", "PATH"], "there is no metadata", 3),
-        (["explain", "PATH", "id = 3"], "there is no metadata", 3),
-        (["optimize", "hdfs://x/t"], "hdfs://… is not known here", 3),
+        (["create", "PATH", "--index", "minmax:nope"], "the table has no column nope; it has id, s, p"),
+        (["optimize", "hdfs://x/t"], "hdfs://… is not known here"),
     ],
 )
 def test_what_is_wrong_is_one_line(
-    spark: SparkSession, table: Path, arguments: list[str], message: str, exit_code: int
+    spark: SparkSession, table: Path, arguments: list[str], message: str
 ) -> None:
     found = starskip(*[str(table) if each == "PATH" else each for each in arguments])
-    assert found.exit_code == exit_code, found.output
-    assert message in found.output
-    assert exit_code == 2 or len(found.output.splitlines()) == 1
+    assert found.exit_code == 3, found.output
+    assert message in found.output and len(found.output.splitlines()) == 1
     assert not (table / "_starskip").exists()
 
 
@@ -271,12 +252,3 @@ def test_commands_look_for_metadata_where_sparks_own_configuration_says(
     assert found.exit_code == 0 and "minmax:id" in found.output
     assert starskip("delete", str(table)).exit_code == 0
     assert skipping.list_indexes(spark, str(table), metadata_root=root) == []
-
-
-@pytest.mark.parametrize(
-    "command", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "describe", "list", "explain"]
-)
-def test_every_command_explains_itself_with_an_example(command: str) -> None:
-    found = starskip(command, "--help")
-    assert found.exit_code == 0
-    assert f"starskip skipping {command} /lake/" in found.output

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from starskip.errors import StaleTree, StarskipError, UnsupportedQuery
+from starskip.errors import StarskipError, UnsupportedQuery
 from starskip.star_tree.scalar_expressions import ScalarExpressions
 from starskip.star_tree.serving.answer_sql import Answer, answer_sql
 from starskip.star_tree.serving.finished_answer import ERROR_BOUND
@@ -273,22 +271,6 @@ def test_a_wrong_query_is_one_line(sales: TreeSet, query: str, told: str) -> Non
     assert "\n" not in str(caught.value)
 
 
-def test_a_changed_table_is_never_answered_for(trees: SimpleNamespace, tmp_path: Path) -> None:
-    path = tmp_path / "rows"
-    path.mkdir()
-    pq.write_table(ROWS, path / "0.parquet")
-    opened = trees.build(path, trees.config("country", "COUNT__*"))
-    clock = [0.0]
-    opened.clock = lambda: clock[0]
-    asked = ["SELECT COUNT(*) FROM t", "SELECT SUM(clicks % 2) FROM t"]
-    assert [answer_sql(opened, query).star_tree for query in asked] == [True, False]
-    pq.write_table(ROWS, path / "1.parquet")
-    clock[0] += 2
-    for query in asked:
-        with pytest.raises(StaleTree, match=r"1\.parquet"):
-            answer_sql(opened, query)
-
-
 def test_a_table_without_rows(trees: SimpleNamespace, tmp_path: Path) -> None:
     pq.write_table(ROWS.slice(0, 0), tmp_path / "empty.parquet")
     opened = trees.build(tmp_path / "empty.parquet", trees.config("country day", PAIRS))
@@ -300,47 +282,6 @@ def test_a_table_without_rows(trees: SimpleNamespace, tmp_path: Path) -> None:
     )
     assert (grouped.star_tree, rows(grouped)) == (True, [])
     assert rows(answer_sql(opened, "SELECT COUNT(DISTINCT country) FROM t")) == [(0,)]
-
-
-def test_many_threads_ask_at_once(sales: TreeSet) -> None:
-    def ask(number: int) -> Any:
-        limit = number % 3 + 1
-        query = (
-            f"SELECT country, COUNT(*) AS n FROM t WHERE 1 = 1 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {limit}"
-        )
-        return limit, rows(answer_sql(sales, query))
-
-    with ThreadPoolExecutor(8) as pool:
-        for limit, found in pool.map(ask, range(60)):
-            assert found == [("US", 3), ("CA", 1), ("MX", 1)][:limit]
-
-
-def test_percentiles_and_distinct_counts_stay_within_the_stated_bounds(
-    trees: SimpleNamespace, tmp_path: Path
-) -> None:
-    random = np.random.default_rng(5)
-    values = random.normal(size=60_000)
-    users = random.integers(0, 40_000, 60_000)
-    path = tmp_path / "big.parquet"
-    pq.write_table(
-        pa.table({"g": random.integers(0, 3, 60_000), "v": values, "u": users}), path, row_group_size=9_000
-    )
-    opened = trees.build(
-        path,
-        trees.config("g", "DISTINCTCOUNTHLL__u PERCENTILEEST__v PERCENTILETDIGEST__v", leaf=100),
-        rows_per_task=10_000,
-    )
-    answer = answer_sql(
-        opened,
-        "SELECT DISTINCTCOUNTHLL(u), PERCENTILEEST(v, 90), PERCENTILETDIGEST(v, 90) FROM t WHERE g < 5",
-    )
-    count, est, digest = rows(answer)[0]
-    exact = len(np.unique(users))
-    hll, kll, t_digest = answer.approximations
-    assert abs(count - exact) <= hll.ratio * exact
-    assert abs((values <= est).mean() - 0.9) <= kll.ratio
-    assert abs((values <= digest).mean() - 0.9) <= t_digest.ratio
-    assert "HyperLogLog" in hll.bound and "KLL" in kll.bound and "t-digest" in t_digest.bound
 
 
 def test_lists_of_thousands_of_keys_are_answered(sales: TreeSet) -> None:

@@ -154,17 +154,6 @@ class TestGreedyFloor:
         assert choice.saving >= 0.316 * best_value(queries, files, sizes, budget) - 1e-6
 
 
-@settings(max_examples=60, deadline=None)
-@given(workloads(), file_sizes, all_sizes, st.integers(0, 30), st.integers(0, 10))
-def test_larger_budget_never_saves_less(
-    queries: list[QuerySkips], files: np.ndarray, sizes: dict[str, int], budget: int, more: int
-) -> None:
-    patterns = skip_patterns(queries, files)
-    small = choose_indexes(patterns, sizes, SkippingLimits(budget))
-    large = choose_indexes(patterns, sizes, SkippingLimits(budget + more))
-    assert large.saving >= small.saving - 1e-6
-
-
 def chosen(choice: IndexChoice) -> list[str]:
     return [item.index.column for item in choice.chosen]
 
@@ -185,13 +174,6 @@ def test_perfect_index_makes_others_obsolete() -> None:
     assert refusals(choice) == dict.fromkeys(["minmax:b", "minmax:c"], Reason.COVERED_BY_CHOSEN)
     assert "minmax:a skips mostly the same files" in choice.refused[0].detail
     assert "proved best" in choice.sentence
-
-
-def test_sum_of_benefits_would_choose_wrongly() -> None:
-    # Alone a and b skip most, but the same files: a and c skip more together.
-    queries = [skips("q", 1, ("a", range(6)), ("b", range(1, 7)), ("c", [6, 7, 8]))]
-    choice = choose(queries, {"minmax:a": 1, "minmax:b": 1, "minmax:c": 1}, budget_bytes=2)
-    assert sorted(chosen(choice)) == ["minmax:a", "minmax:c"]
 
 
 def test_pair_that_only_helps_together() -> None:
@@ -278,11 +260,6 @@ def test_no_queries_and_no_candidates() -> None:
     assert choose([], {"minmax:a": 1}).chosen == ()
     empty = choose([skips("q", 1, ("a", [1]))], {})
     assert (empty.chosen, empty.refused, empty.saving_ratio) == ((), (), 0.0)
-
-
-def test_zero_budget_takes_only_what_takes_nothing() -> None:
-    queries = [skips("q", 1, ("a", range(4)), ("b", range(4, 8)))]
-    assert chosen(choose(queries, {"minmax:a": 0, "minmax:b": 1}, budget_bytes=0)) == ["minmax:a"]
 
 
 @pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])

@@ -140,7 +140,7 @@ spark.stop()
 
 def test_encrypted_tables_are_skipped_in_and_nothing_secret_is_written(tmp_path: Path) -> None:
     (tmp_path / "events").mkdir()
-    paths = [str(Path(starskip.__file__).parents[1]), str(Path(__file__).parents[2] / "support")]
+    paths = [str(Path(starskip.__file__).parents[1]), str(Path(__file__).parents[3] / "support")]
     done = subprocess.run(
         [sys.executable, "-c", APPLICATION, str(tmp_path)],
         env={

@@ -19,7 +19,7 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import open_lake_table
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.table_formats]
-SAMPLE = Path(__file__).parents[3] / "include" / "sample"
+SAMPLE = Path(__file__).parents[4] / "include" / "sample"
 FILES = 96
 
 
