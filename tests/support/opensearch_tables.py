@@ -71,7 +71,7 @@ def written(
             segments["b"].rows, SOURCE.generation, segments["b"].files, segments["b"].groups, removed
         )
     active = {index.specification: True for index in indexes}
-    return TableMetadata(storage, 1, TableState(SOURCE, active, segments), tuple(indexes))
+    return TableMetadata(store, 1, TableState(SOURCE, active, segments), tuple(indexes))
 
 
 def _files(start: int, end: int) -> pa.Table:

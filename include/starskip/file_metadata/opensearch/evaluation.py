@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
+from starskip.file_metadata.metadata_store import StoredMetadata
 from starskip.file_metadata.opensearch.clause_query import (
     EVERY,
     NONE,
@@ -20,16 +21,13 @@ from starskip.file_metadata.opensearch.clause_query import (
 )
 from starskip.file_metadata.opensearch.known_details import details_of
 from starskip.file_metadata.opensearch.matching_rows import Block, TooManyRows, matching_rows
+from starskip.file_metadata.segment import Segment
 from starskip.skipping.clause import AllOf, AnyOf, Clause
 from starskip.skipping.failing_indexes import GuardedClause
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.index_types.hybrid import HybridClause
 from starskip.storage.opensearch.opensearch_client import RefusedQuery
 from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
-
-if TYPE_CHECKING:
-    from starskip.file_metadata.segment import Segment
-    from starskip.file_metadata.table_metadata import TableMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +56,11 @@ class Evaluation:
     """One table's metadata, and its segments as they can be searched."""
 
     storage: OpenSearchStorage
-    metadata: TableMetadata
+    metadata: StoredMetadata
     segments: Sequence[_SearchedSegment]
 
     @classmethod
-    def of(cls, storage: OpenSearchStorage, metadata: TableMetadata) -> Self:
+    def of(cls, storage: OpenSearchStorage, metadata: StoredMetadata) -> Self:
         """Return the evaluation of clauses over ``metadata``."""
         start, segments = 0, []
         every = [

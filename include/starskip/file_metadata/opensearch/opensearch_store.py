@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
 
 from starskip.errors import DamagedFile
-from starskip.file_metadata.metadata_store import Groups
+from starskip.file_metadata.metadata_store import Groups, StoredMetadata
 from starskip.file_metadata.opensearch.column_pieces import column_of, column_pieces
 from starskip.file_metadata.opensearch.evaluation import Evaluation
 from starskip.file_metadata.opensearch.known_details import Details, details_of
@@ -35,9 +35,6 @@ from starskip.storage.opensearch.opensearch_storage import (
     row_name,
 )
 from starskip.storage.staged_write import StagedWrite, file_safe
-
-if TYPE_CHECKING:
-    from starskip.file_metadata.table_metadata import TableMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ class OpenSearchStore:
         (found,) = details_of(self.storage, [file.name])
         return found.schema
 
-    def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
+    def may_match(self, metadata: StoredMetadata, clause: Clause) -> Mask:
         """See MetadataStore."""
         return Evaluation.of(self.storage, metadata).may_match(clause)
 
