@@ -21,8 +21,8 @@ from starskip.file_metadata.table_source import TableSource
 from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.storage import Storage
+from starskip_opensearch.opensearch_storage import OpenSearchStorage
 
 SOURCE = TableSource("file:/t", "parquet", {"schema": "one"})
 _PREFIX = "law"

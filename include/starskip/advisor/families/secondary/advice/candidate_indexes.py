@@ -23,7 +23,7 @@ MAX_CANDIDATES = 16
 """Of a table; each is built over the sample."""
 MAX_RTREES = 4
 """Most r-trees of a table that are judged: each two columns that queries bound together may have one."""
-_MODULE = "starskip.skipping.contrib.geospatial_functions"
+_MODULE = "starskip_contrib.geospatial_functions"
 _UNKNOWN_FUNCTION = (
     "what ST_Contains and ST_Distance mean in Spark is not known: if they are ours, name "
     f"{_MODULE} in skipping.modules"
