@@ -6,7 +6,6 @@ A script of its own, so that it forks from a process without threads; only child
 from __future__ import annotations
 
 import gc
-import importlib.util
 import json
 import os
 import random
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import tables_in_memory as lake
 from killed_writes import kill_at
 from patiently import patiently
 from starskip.errors import StorageError
@@ -26,12 +26,6 @@ from starskip.file_metadata.open_metadata import existing_metadata, metadata_cha
 from starskip.file_metadata.optimize import optimize_metadata
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.storage import PutVerdict
-
-spec = importlib.util.spec_from_file_location("lake", Path(__file__).with_name("conftest.py"))
-assert spec is not None and spec.loader is not None
-lake: Any = importlib.util.module_from_spec(spec)
-sys.modules["lake"] = lake
-spec.loader.exec_module(lake)
 
 pa.set_cpu_count(1)
 pa.set_io_thread_count(1)
