@@ -179,7 +179,7 @@ def _print_clauses(location: str, files: int, runs: int) -> None:
         opened = open_metadata(location)
         assert opened is not None
         metadata = TableMetadata(
-            opened.storage, opened.version, opened.state, opened.indexes, ColumnCache(1 << 30)
+            opened.store, opened.version, opened.state, opened.indexes, ColumnCache(1 << 30)
         )
         clause = build_clause(metadata.indexes, predicates)
         assert clause is not None

@@ -59,7 +59,7 @@ _GROUPS = {
     "airflow": ("tests/dags/", "tests/operation/"),
     "pages": ("tests/ui/",),
     "gates": ("tests/night/quality/",),
-    "opensearch": ("tests/file_metadata/opensearch/",),
+    "opensearch": ("tests/starskip_opensearch/",),
 }
 """Tests that share what is slow to start, the longest first: a night, a Spark session, Airflow's own modules
 with the home that they were first imported with, a browser, a judged night, a server of OpenSearch.

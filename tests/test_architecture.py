@@ -17,13 +17,17 @@ from pkgutil import resolve_name
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from starskip.extensions import GROUPS, comes_with_starskip, extensions
 
 ROOT = Path(__file__).parents[1] / "include"
 PACKAGE = ROOT / "starskip"
 FILES = sorted(PACKAGE.rglob("*.py"))
+BESIDE = ("starskip_contrib", "starskip_opensearch")
+"""Packages of the same distribution, which the core finds by their entry points alone."""
+FILES_BESIDE = sorted(path for package in BESIDE for path in (ROOT / package).rglob("*.py"))
 
 FLOORS = [
-    {"errors", "number_text", "settings"},
+    {"errors", "extensions", "number_text", "settings"},
     {"storage", "execution"},
     {"sql", "predicates"},
     {"lake"},
@@ -109,6 +113,87 @@ def imports_of(path: Path) -> Iterator[str]:
             yield from (f"{node.module}.{name.name}" for name in node.names if node.module == "starskip")
         elif path != REGISTER and (place := place_of(node)):
             yield place.partition(":")[0]
+
+
+PUBLIC = {
+    "starskip.errors": {"ConfigError", "DamagedFile", "StorageError", "StorageOutage", "printable"},
+    # Predicates, and the values that they compare.
+    "starskip.predicates.column_name": {"column_name"},
+    "starskip.predicates.comparison": {"Comparison", "Operator", "comparison_of_function"},
+    "starskip.predicates.data_types": {"NUMBERS", "TEXTS", "is_collated"},
+    "starskip.predicates.edit_distance": {"edit_distances"},
+    "starskip.predicates.expression": {"Call", "Column", "Expression", "Literal"},
+    "starskip.predicates.like_pattern": {"Wildcard", "like_parts"},
+    "starskip.predicates.ordered_values": {"is_text", "mask_of", "order_keys", "same_order"},
+    "starskip.predicates.prefix_bounds": {"text_after"},
+    # Index types: their bases, what they collect by, and their clauses.
+    "starskip.skipping.skipping_index": {"SkippingIndex"},
+    "starskip.skipping.index_types.column_index": {"ColumnIndex", "check_column", "check_family"},
+    "starskip.skipping.index_types.gap_list": {"GapList"},
+    "starskip.skipping.index_types.geo_box": {"number_of_boxes"},
+    "starskip.skipping.file_collector": {"FileCollector"},
+    "starskip.skipping.collectors.cover_boxes": {"CoverBoxes"},
+    "starskip.skipping.collectors.distinct_values": {"DistinctValues", "ValuesCollector"},
+    "starskip.skipping.collectors.ranges_collector": {"RangesCollector"},
+    "starskip.skipping.user_functions": {"map_function"},
+    "starskip.skipping.clause": {"AllOf", "AnyOf", "Clause", "NoFile"},
+    "starskip.skipping.failing_indexes": {"GuardedClause"},
+    "starskip.skipping.index_types.hybrid": {"HybridClause"},
+    "starskip.skipping.index_types.min_max": {"MinMaxClause"},
+    "starskip.skipping.index_types.null_count": {"NullClause"},
+    "starskip.skipping.value_ranges": {
+        "Condition",
+        "RangesClause",
+        "bounds_judged",
+        "is_possible_known",
+        "possible_between",
+    },
+    "starskip.skipping.value_sets": {"ValueSetClause", "value_set_clause", "with_valid_texts"},
+    # Stores of metadata.
+    "starskip.skipping.file_metadata": {"FileMetadata", "Mask"},
+    "starskip.file_metadata.collect_order": {"BOUNDS"},
+    "starskip.file_metadata.metadata_store": {"Groups", "StoredMetadata"},
+    "starskip.file_metadata.segment": {"Segment"},
+    "starskip.storage.encryption.data_key": {"DataKey"},
+    "starskip.storage.manifest": {"DataFile"},
+    "starskip.storage.staged_write": {"StagedWrite", "file_safe"},
+    "starskip.storage.storage": {"PutVerdict", "StoredObject", "name_components"},
+}
+"""All that the packages beside the core import from it; who changes a name here changes them, too."""
+
+
+def test_the_core_imports_no_package_beside_it() -> None:
+    knowing = [named(path, module) for path, module in imports() if module.partition(".")[0] in BESIDE]
+    assert knowing == []
+
+
+def test_the_packages_beside_the_core_use_its_public_names_alone() -> None:
+    used: dict[str, set[str]] = {}
+    for path in FILES_BESIDE:
+        for node in nodes_of(path):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "starskip":
+                used.setdefault(node.module or "", set()).update(name.name for name in node.names)
+            elif isinstance(node, ast.Import):
+                assert not any(name.name.partition(".")[0] == "starskip" for name in node.names), path
+    assert used == PUBLIC
+
+
+def test_the_packages_beside_the_core_do_not_import_one_another_or_an_engine() -> None:
+    for path in FILES_BESIDE:
+        others = {*BESIDE, *HOMES} - {module_of(path).partition(".")[0]}
+        assert others.isdisjoint(module.partition(".")[0] for module in imports_of(path)), path
+
+
+def test_what_the_packages_beside_the_core_add_is_there_and_recorded() -> None:
+    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text())["project"]
+    added = project["entry-points"]
+    assert {place.partition(".")[0] for of in added.values() for place in of.values()} == set(BESIDE)
+    for group, of in added.items():
+        for place in of.values():
+            resolve_name(place)
+        recorded = {each.name: each.value for each in extensions(group).values() if comes_with_starskip(each)}
+        assert recorded == of, "starskip was installed with another pyproject.toml: make setup"
+    assert set(added) == set(GROUPS)
 
 
 @cache
@@ -208,7 +293,7 @@ assert answer.star_tree and answer.table.column(0).to_pylist() == [250_000], ans
 
 def _run_without(engines: Iterable[str], statements: Iterable[str]) -> None:
     """Run statements in a fresh process, without the advisor, what it alone needs, and some engines."""
-    absent = [*engines, *_needed_above_alone(), *(f"starskip.{part}" for part in ABOVE_LIBRARIES)]
+    absent = [*engines, *BESIDE, *_needed_above_alone(), *(f"starskip.{part}" for part in ABOVE_LIBRARIES)]
     blocked = "\n".join(["import sys", *(f"sys.modules[{module!r}] = None" for module in absent)])
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", "\n".join([blocked, *statements])],
@@ -358,9 +443,9 @@ def test_every_library_is_declared() -> None:
             # What these bring themselves may be imported, too, as py4j is with pyspark.
             waiting += [each for each in _requirements(name) if "extra ==" not in each]
     homes = packages_distributions()
-    for path in FILES:
+    for path in (*FILES, *FILES_BESIDE):
         for module in {module.partition(".")[0] for module in imports_of(path)}:
-            if module not in sys.stdlib_module_names and module != "starskip":
+            if module not in sys.stdlib_module_names and module not in ("starskip", *BESIDE):
                 assert known & {_library(name) for name in homes[module]}, f"{path.name} imports {module}"
 
 
@@ -379,20 +464,25 @@ def _library(requirement: str) -> str:
 def test_every_module_says_what_it_is() -> None:
     silent = [
         module_of(path)
-        for path in FILES
+        for path in (*FILES, *FILES_BESIDE)
         if (tree := ast.parse(path.read_text(encoding="utf-8"))).body and not ast.get_docstring(tree)
     ]
     assert silent == []
 
 
 def test_no_file_outgrows_its_reader() -> None:
-    lines = {module_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    lines = {
+        module_of(path): len(path.read_text(encoding="utf-8").splitlines())
+        for path in (*FILES, *FILES_BESIDE)
+    }
     assert {module: count for module, count in lines.items() if count > MAX_LINES} == {}
 
 
 def test_no_file_names_a_path_of_one_machine() -> None:
     rooted = re.compile(r"""["'(\s]/(?:home|root|work|tmp|Users)/""")
-    assert [module_of(path) for path in FILES if rooted.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        module_of(path) for path in (*FILES, *FILES_BESIDE) if rooted.search(path.read_text(encoding="utf-8"))
+    ] == []
 
 
 def test_no_pattern_repeats_a_group_possessively() -> None:

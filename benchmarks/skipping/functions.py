@@ -1,7 +1,7 @@
 """ST_Contains and getAgentName as Spark calls them for whole columns, in every process alike.
 
 It knows nothing of Starskip, so that peers run it in an environment of their own. What the two mean is what
-``starskip.skipping.contrib.geospatial_functions`` and ``user_agents`` say.
+``starskip_contrib.geospatial_functions`` and ``user_agents`` say.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from starskip.file_metadata.collect_order import FILES
 from starskip.file_metadata.metadata_files import FILES_SCHEMA
 from starskip.file_metadata.new_keys import new_keys, with_checks
 from starskip.file_metadata.open_metadata import metadata_chain, read_metadata
-from starskip.file_metadata.opensearch import known_details
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import TableKeys
@@ -35,6 +34,7 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.storage import Storage
 from starskip.storage.store_clock import store_clock
+from starskip_opensearch import known_details
 
 NAMES = tuple(f"c{number}" for number in range(10))
 INDEXES = tuple(f"minmax:{name}" for name in NAMES)

@@ -14,7 +14,7 @@ from skipping.log_files import CELL_DEGREES, LogFiles
 
 PREFIX_CHARACTERS = 64
 SUFFIX_CHARACTERS = 8
-GEOSPATIAL = "starskip.skipping.contrib.geospatial_functions"
+GEOSPATIAL = "starskip_contrib.geospatial_functions"
 """The module that defines ST_Contains for Starskip."""
 INDEXES = (
     "minmax:ts",

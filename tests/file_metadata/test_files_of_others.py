@@ -6,12 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from starskip.errors import StorageError
 from starskip.file_metadata.encryption import Encryption
 from starskip.file_metadata.open_metadata import existing_metadata
-from starskip.file_metadata.opensearch.column_pieces import column_of, column_pieces
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.table_metadata import COLUMNS
 from starskip.storage import checked_parquet
@@ -126,12 +124,3 @@ def test_a_refresh_makes_what_is_damaged_anew(
     assert done.collected_files == (8 if done.in_full else 3)
     assert known(lake, storage, encryption) == lake.expected(table.files, "x", "y")
     assert refresh(table, storage, encryption).version == done.version
-
-
-def test_a_piece_of_another_column_is_told() -> None:
-    column = pa.array(range(100))
-    (piece,) = column_pieces(column, "one", 0)
-    assert column_of([piece], column.type, "one", 0).combine_chunks() == column
-    for owner, number in (("other", 0), ("one", 1)):
-        with pytest.raises(ValueError, match="a piece is gone or damaged"):
-            column_of([piece], column.type, owner, number)

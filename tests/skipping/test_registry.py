@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from starskip.errors import ConfigError
 from starskip.predicates.column_name import column_name, column_path
 from starskip.skipping.index_types.column_index import ColumnIndex
-from starskip.skipping.registry import index_from_specification, load_modules, register
+from starskip.skipping.registry import comes_along, index_from_specification, load_modules, register
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,13 @@ def test_a_type_of_a_user_takes_all_types_but_texts_of_a_collation():
         Own(["c"]).check({})
 
 
-@pytest.mark.parametrize("kind", ["minmax", "Own", "a:b", "", None])
+def test_types_that_come_with_starskip_are_no_users():
+    assert all(comes_along(type(index_from_specification(each))) for each in ("minmax:c", "ipnetworks:c"))
+    of_ours = type(index_from_specification("ipnetworks:c"))
+    assert not comes_along(Own) and not comes_along(type("Own", (of_ours,), {}))
+
+
+@pytest.mark.parametrize("kind", ["minmax", "ipnetworks", "Own", "a:b", "", None])
 def test_kinds_that_a_user_cannot_have(kind):
     with pytest.raises(ConfigError, match="must be a word"):
         register(type("Own", (ColumnIndex,), {"kind": kind}))

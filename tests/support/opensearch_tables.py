@@ -21,8 +21,8 @@ from starskip.file_metadata.table_source import TableSource
 from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.storage import Storage
+from starskip_opensearch.opensearch_storage import OpenSearchStorage
 
 SOURCE = TableSource("file:/t", "parquet", {"schema": "one"})
 _PREFIX = "law"
@@ -71,7 +71,7 @@ def written(
             segments["b"].rows, SOURCE.generation, segments["b"].files, segments["b"].groups, removed
         )
     active = {index.specification: True for index in indexes}
-    return TableMetadata(storage, 1, TableState(SOURCE, active, segments), tuple(indexes))
+    return TableMetadata(store, 1, TableState(SOURCE, active, segments), tuple(indexes))
 
 
 def _files(start: int, end: int) -> pa.Table:

@@ -47,6 +47,7 @@ _SKIPPING = (
     "include/starskip/predicates/",
     "include/starskip/skipping/",
     "include/starskip/spark/skipping/",
+    "include/starskip_contrib/",
 )
 
 SHARDS: tuple[Shard, ...] = (
@@ -68,6 +69,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/advisor/families/",
             "include/starskip/advisor/workload/spark_events/",
             "include/starskip/storage/",
+            "include/starskip_opensearch/",
         ),
         12,
     ),
@@ -123,6 +125,8 @@ SHARDS: tuple[Shard, ...] = (
             "tests/secondary/",
             "tests/skipping/",
             "tests/storage/",
+            "tests/starskip_contrib/",
+            "tests/starskip_opensearch/",
         ),
         (
             "include/starskip/advisor/families/",
@@ -132,6 +136,8 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/secondary/",
             "include/starskip/skipping/",
             "include/starskip/storage/",
+            "include/starskip_contrib/",
+            "include/starskip_opensearch/",
         ),
         10,
     ),

@@ -15,10 +15,10 @@ from starskip.errors import CommitConflict, StorageError
 from starskip.file_metadata.collect_order import FILES, Collection
 from starskip.file_metadata.match_paths import match_paths
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, joined
-from starskip.file_metadata.metadata_store import REMOVED, MetadataStore
+from starskip.file_metadata.metadata_store import REMOVED, MetadataStore, Positions
 from starskip.file_metadata.open_metadata import metadata_chain
 from starskip.file_metadata.refresh_plan import RefreshPlan
-from starskip.file_metadata.removed_rows import Positions, live_rows, removed_table
+from starskip.file_metadata.removed_rows import live_rows, removed_table
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import WrappedKey

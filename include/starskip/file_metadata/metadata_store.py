@@ -8,24 +8,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from starskip.file_metadata.segment import Segment
 from starskip.skipping.clause import Clause
-from starskip.skipping.file_metadata import Mask
+from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
-if TYPE_CHECKING:
-    from starskip.file_metadata.table_metadata import TableMetadata
-
 Groups = Iterable[tuple[str, pa.Table]]
 """Groups of columns of the same files, one row each, by specification of an index, FILES or REMOVED."""
 REMOVED = "removed"
 """The group that lists the dead rows of segments."""
+Positions = npt.NDArray[np.int64]
+"""Positions of rows in a segment, rising."""
+
+
+class StoredMetadata(FileMetadata, Protocol):
+    """FileMetadata that tells where a store has its rows."""
+
+    @property
+    def segments(self) -> Mapping[str, Segment]:
+        """The segments, in the order of their rows in the columns."""
+
+    @property
+    def live(self) -> Mapping[str, Positions | None]:
+        """The positions of the rows that the columns have, by segment; None for all."""
 
 
 class MetadataStore(Protocol):
@@ -66,6 +80,6 @@ class MetadataStore(Protocol):
         """Read the columns and types of a DataFile; raises as ``read``."""
         ...
 
-    def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
+    def may_match(self, metadata: StoredMetadata, clause: Clause) -> Mask:
         """Return ``clause.may_match`` for each file of ``metadata``, true where the store is unsure."""
         ...

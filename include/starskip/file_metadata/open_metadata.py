@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from starskip.errors import ConfigError, SourceError
 from starskip.file_metadata.metadata_storage import metadata_storage
+from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
 from starskip.file_metadata.unlock import unlock
@@ -53,7 +54,7 @@ def read_metadata(
     unlocked = unlock(state, process_keys() if keyring is None else keyring)
     locked = unlocked.locked_indexes
     return TableMetadata(
-        storage,
+        store_of(storage).with_keys(unlocked.data_keys),
         manifest.version,
         state,
         tuple(each for each in indexes if each.specification not in locked),

@@ -19,10 +19,10 @@ from starskip.errors import printable
 from starskip.file_metadata.collect_order import FILES
 from starskip.file_metadata.commit_refresh import Commit, PlanOvertaken
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
-from starskip.file_metadata.metadata_store import REMOVED
+from starskip.file_metadata.metadata_store import REMOVED, Positions
 from starskip.file_metadata.new_keys import new_keys
 from starskip.file_metadata.open_metadata import ParseIndex, existing_metadata, metadata_chain
-from starskip.file_metadata.removed_rows import Positions, live_rows, removed_table
+from starskip.file_metadata.removed_rows import live_rows, removed_table
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState

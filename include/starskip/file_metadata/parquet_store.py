@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -18,14 +17,11 @@ from starskip.file_metadata.metadata_files import (
 )
 from starskip.file_metadata.metadata_store import Groups
 from starskip.skipping.clause import Clause
-from starskip.skipping.file_metadata import Mask
+from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
-
-if TYPE_CHECKING:
-    from starskip.file_metadata.table_metadata import TableMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +60,6 @@ class ParquetStore:
         """See MetadataStore."""
         return read_schema(self.storage, file, self.data_keys)
 
-    def may_match(self, metadata: TableMetadata, clause: Clause) -> Mask:
+    def may_match(self, metadata: FileMetadata, clause: Clause) -> Mask:
         """See MetadataStore."""
         return clause.may_match(metadata)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from starskip.file_metadata.collect_order import CollectOrder
 from starskip.file_metadata.match_paths import match_paths, same_files
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, joined
-from starskip.file_metadata.removed_rows import Positions
+from starskip.file_metadata.metadata_store import Positions
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.table_files import TableFiles
 from starskip.file_metadata.table_keys import TableKeys, WrappedKey

@@ -6,15 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.file_metadata.metadata_files import REMOVED_SCHEMA, joined
-from starskip.file_metadata.metadata_store import MetadataStore
+from starskip.file_metadata.metadata_store import MetadataStore, Positions
 from starskip.file_metadata.segment import Segment
-
-Positions = npt.NDArray[np.int64]
 
 
 def live_rows(store: MetadataStore, segments: Mapping[str, Segment]) -> Mapping[str, Positions | None]:

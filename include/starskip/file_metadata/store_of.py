@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Protocol, runtime_checkable
+
 from starskip.file_metadata.metadata_store import MetadataStore
-from starskip.file_metadata.opensearch.opensearch_store import OpenSearchStore
 from starskip.file_metadata.parquet_store import ParquetStore
-from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
 from starskip.storage.storage import Storage
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A Storage that keeps rows of metadata in its own way."""
+
+    def metadata_store(self) -> MetadataStore:
+        """Return the store whose manifests lie in this Storage."""
+        ...
 
 
 def store_of(storage: Storage) -> MetadataStore:
     """Return the store whose manifests lie in ``storage``."""
-    if isinstance(storage, OpenSearchStorage):
-        return OpenSearchStore(storage)
-    return ParquetStore(storage)
+    return storage.metadata_store() if isinstance(storage, KeepsRows) else ParquetStore(storage)

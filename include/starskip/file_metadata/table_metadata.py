@@ -17,10 +17,9 @@ from starskip.errors import StorageError
 from starskip.file_metadata.collect_order import BOUNDS, FILES
 from starskip.file_metadata.column_cache import ColumnCache
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, ROW_GROUPS, joined
-from starskip.file_metadata.metadata_store import MetadataStore
-from starskip.file_metadata.removed_rows import Positions, live_rows
+from starskip.file_metadata.metadata_store import MetadataStore, Positions
+from starskip.file_metadata.removed_rows import live_rows
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_source import TableSource
 from starskip.file_metadata.table_state import TableState
 from starskip.file_metadata.unlock import NOTHING_ENCRYPTED, Unlocked
@@ -44,7 +43,7 @@ class TableMetadata:
 
     def __init__(
         self,
-        storage: Storage,
+        store: MetadataStore,
         version: int,
         state: TableState,
         indexes: tuple[SkippingIndex, ...] = (),
@@ -56,8 +55,9 @@ class TableMetadata:
     ) -> None:
         """Take the state of a manifest; ``indexes`` are the active ones of available types.
 
-        ``not_understood``: by specification, why the other active indexes are unavailable. ``unlocked``: the
-        data keys, except for ``locked_indexes``, which are active, too.
+        ``store``: the store of the rows, with the data keys of ``unlocked``, which lacks the keys of
+        ``locked_indexes``; these indexes are active, too. ``not_understood``: by specification, why the other
+        active indexes are unavailable.
         """
         self.version = version
         self.state = state
@@ -65,7 +65,7 @@ class TableMetadata:
         self.not_understood = not_understood
         self.unlocked = unlocked
         self.locked_indexes = locked_indexes
-        self.storage = storage
+        self.store = store
         self._cache = cache
 
     @property
@@ -73,11 +73,10 @@ class TableMetadata:
         """The table and the way it was read when the metadata was collected."""
         return self.state.source
 
-    @cached_property
-    def store(self) -> MetadataStore:
-        """The store of the rows."""
-        store = store_of(self.storage)
-        return store.with_keys(self.unlocked.data_keys) if self.unlocked.data_keys else store
+    @property
+    def storage(self) -> Storage:
+        """The Storage of the manifests."""
+        return self.store.storage
 
     def may_match(self, clause: Clause) -> Mask:
         """Return for each file whether it may hold a row that satisfies the expression of ``clause``."""
@@ -123,7 +122,7 @@ class TableMetadata:
     def of_segments(self, names: Collection[str]) -> TableMetadata:
         """Return the metadata of some segments only."""
         chosen = TableMetadata(
-            self.storage,
+            self.store,
             self.version,
             self.state,
             self.indexes,

@@ -69,12 +69,9 @@ def store_environment(connection: Any) -> dict[str, str]:
 
 def opensearch_environment(connection: Any) -> dict[str, str]:
     """Return the variables of the fields that a connection to OpenSearch has."""
-    # Parsing the DAG file must not import a task's needs.
-    from starskip.storage.opensearch.opensearch_client import CA_FILE, PASSWORD, USER
-
     given = {
-        USER: connection.login,
-        PASSWORD: connection.password,
-        CA_FILE: connection.extra_dejson.get("ca_file"),
+        "STARSKIP_OPENSEARCH_USER": connection.login,
+        "STARSKIP_OPENSEARCH_PASSWORD": connection.password,
+        "STARSKIP_OPENSEARCH_CA_FILE": connection.extra_dejson.get("ca_file"),
     }
     return {variable: str(value) for variable, value in given.items() if value}

@@ -5,14 +5,12 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
+from importlib.metadata import EntryPoint
 from typing import TypeVar
 
 from starskip.errors import ConfigError
+from starskip.extensions import INDEX_TYPES, NOTHING_RECORDED, comes_with_starskip, extensions, loaded
 from starskip.predicates.column_name import column_name, column_path
-from starskip.skipping.contrib.formatted import Formatted
-from starskip.skipping.contrib.geometry_box import GeometryBox
-from starskip.skipping.contrib.ip_networks import IpNetworks
-from starskip.skipping.contrib.metric_dist import MetricDist
 from starskip.skipping.index_types.affixes import Prefix, Suffix
 from starskip.skipping.index_types.bloom_filter import BloomFilter
 from starskip.skipping.index_types.elements import Elements, MapValue
@@ -35,13 +33,9 @@ OWN_TYPES: tuple[type[SkippingIndex], ...] = (
     Suffix,
     GapList,
     GeoBox,
-    GeometryBox,
     Elements,
     MapValue,
     Ngrams,
-    IpNetworks,
-    Formatted,
-    MetricDist,
     Partition,
 )
 """The built-in index types."""
@@ -59,17 +53,40 @@ Registered = TypeVar("Registered", bound=type[SkippingIndex])
 def register(index_type: Registered) -> Registered:
     """Register a user's index type by its ``kind``; a decorator. A later type of the same kind replaces it.
 
-    Raises ConfigError for an invalid kind, or the kind of a built-in type.
+    Raises ConfigError for an invalid kind, or the kind of a type that comes with Starskip.
     """
     kind = getattr(index_type, "kind", None)
-    if not isinstance(kind, str) or not _KIND.fullmatch(kind) or kind in _OWN_KINDS:
+    own = _OWN_KINDS | _beside().keys()
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind) or kind in own:
         raise ConfigError(
             f"index type {index_type.__name__}: kind {kind!r} must be a word of a-z, 0-9 and _ "
-            f"that is none of {', '.join(sorted(_OWN_KINDS))}",
+            f"that is none of {', '.join(sorted(own))}",
             setting="index",
         )
     _types[kind] = index_type
     return index_type
+
+
+def comes_along(index_type: type[SkippingIndex]) -> bool:
+    """Return whether a type comes with Starskip: a built-in one, or one of a package beside it."""
+    place = f"{index_type.__module__}:{index_type.__qualname__}"
+    return index_type in OWN_TYPES or place in (each.value for each in _beside().values())
+
+
+def _beside() -> dict[str, EntryPoint]:
+    """Return the types of the packages beside this one, by kind."""
+    return {kind: each for kind, each in extensions(INDEX_TYPES).items() if comes_with_starskip(each)}
+
+
+def _type_of(kind: str) -> type[SkippingIndex] | None:
+    """Return the type of that kind: built in, registered, or an extension; None if there is none."""
+    if kind in _types or kind not in extensions(INDEX_TYPES):
+        return _types.get(kind)
+    extension = extensions(INDEX_TYPES)[kind]
+    found: type[SkippingIndex] = loaded(extension)
+    if getattr(found, "kind", None) != kind:
+        raise ConfigError(f"{extension.value} is no index type whose kind is {kind}", setting="index")
+    return found
 
 
 def specification_parts(specification: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -92,11 +109,13 @@ def specification_parts(specification: str) -> tuple[str, tuple[str, ...], tuple
 def index_from_specification(specification: str) -> SkippingIndex:
     """Parse ``KIND:COLUMN[,COLUMN…][:ARGUMENT…]`` into an index; raise ConfigError if it is invalid."""
     kind, names, arguments = specification_parts(specification)
-    index_type = _types.get(kind)
+    index_type = _type_of(kind)
     if index_type is None:
+        known = {*_types, *extensions(INDEX_TYPES)}
         raise ConfigError(
-            f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(_types))}"
-            "; for one of your own name its module with --module",
+            f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(known))}"
+            "; for one of your own name its module with --module"
+            f"{'' if _beside() else NOTHING_RECORDED}",
             setting="index",
         )
     return index_type.parsed(names, arguments)

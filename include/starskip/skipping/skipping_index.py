@@ -32,6 +32,15 @@ class SkippingIndex:
         """``KIND:COLUMN[,COLUMN…][:ARGUMENT…]``, which is also the index's name."""
         return ":".join([self.kind, ",".join(self.columns), *self.arguments])
 
+    @property
+    def module_of_functions(self) -> str | None:
+        """The module that defines the functions that the index serves, None for Spark's own ones.
+
+        A log tells the name of a function alone: the night proposes the index only if its configuration
+        names the module.
+        """
+        return None
+
     def check(self, data_types: Mapping[str, str]) -> None:
         """Raise ConfigError if columns of these types (Spark's, by dotted name) cannot be indexed."""
 

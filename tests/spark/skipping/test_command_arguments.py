@@ -78,7 +78,7 @@ def test_conditions_call_functions(spark: SparkSession, tmp_path: Path) -> None:
     assert explained(table, "getAgentName(ua) = 'Firefox'") == (1, 2)
     for metric in ("euclidean", "manhattan"):
         assert explained(table, f"{metric}_distance(v, array(0D, 0D)) < 1") == (1, 2)
-    shapely_named = ("--module", "starskip.skipping.contrib.geospatial_functions")
+    shapely_named = ("--module", "starskip_contrib.geospatial_functions")
     square = "'POLYGON ((0 0, 0 2, 2 2, 2 0, 0 0))', lat, lng"
     assert explained(table, f"ST_Contains({square})", *shapely_named) == (1, 2)
     assert explained(table, f"ST_Distance({square}) < 1", *shapely_named) == (1, 2)

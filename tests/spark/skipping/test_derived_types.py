@@ -20,10 +20,10 @@ from skipping_on_spark.law_of_skipping import SETTINGS, of_each_row, of_filtered
 from skipping_on_spark.planted_faults import FAULTS
 from skipping_tables import aged, settings_of
 from starskip.skipping import registry
-from starskip.skipping.contrib.geospatial_functions import register_functions
-from starskip.skipping.contrib.ip_networks import register_functions as register_networks
 from starskip.skipping.value_sets import ValueSetClause
 from starskip.spark import skipping
+from starskip_contrib.geospatial_functions import register_functions
+from starskip_contrib.ip_networks import register_functions as register_networks
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

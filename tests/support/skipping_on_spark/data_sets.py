@@ -15,6 +15,7 @@ from skipping_on_spark.column_kinds import KINDS, NESTED, PARTITIONED, ColumnKin
 from skipping_on_spark.data_set import SELF_DESCRIBING, DataFile, DataSet
 from skipping_on_spark.predicates import Leaf, predicates
 from starskip.errors import ConfigError
+from starskip.extensions import INDEX_TYPES, extensions
 from starskip.skipping.registry import OWN_TYPES, index_from_specification
 
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Pacific/Apia")
@@ -136,10 +137,10 @@ def _columns(draw: st.DrawFn, kind: ColumnKind, rows: int) -> list[Any]:
 def possible_indexes(kinds: Mapping[str, ColumnKind]) -> tuple[str, ...]:
     """Return indexes of all types and of all columns that can have them."""
     named = [
-        f"{each.kind}:{name}{argument}"
-        for each in OWN_TYPES
+        f"{each}:{name}{argument}"
+        for each in (*(own.kind for own in OWN_TYPES), *extensions(INDEX_TYPES))
         for name in kinds
-        for argument in _ARGUMENTS.get(each.kind, ("",))
+        for argument in _ARGUMENTS.get(each, ("",))
     ]
     data_types = {name: kind.sql for name, kind in kinds.items()}
     return tuple(each for each in (*named, *_OF_TWO) if _is_possible(each, data_types))

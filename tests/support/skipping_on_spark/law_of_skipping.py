@@ -20,13 +20,13 @@ from pyspark.sql import DataFrame, SparkSession
 from skipping_on_spark.data_set import ROWS_OF_A_FILE
 from skipping_on_spark.data_sets import Example
 from skipping_tables import settings_of
-from starskip.skipping.contrib import (
+from starskip.spark import skipping
+from starskip_contrib import (
     geospatial_functions,
     ip_networks,
     metric_distances,
     user_agents,
 )
-from starskip.spark import skipping
 
 SETTINGS = {
     # Spark's own fails at IN with a null for a float (NullPointerException in OrcFilters).

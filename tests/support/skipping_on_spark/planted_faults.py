@@ -11,14 +11,14 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 from starskip.skipping.collectors.ranges_collector import RangesCollector
-from starskip.skipping.contrib.formatted import Formatted
-from starskip.skipping.contrib.geometry_box import GeometryBox
-from starskip.skipping.contrib.ip_networks import IpNetworks, packed_address
 from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.elements import Elements, MapValue
 from starskip.skipping.index_types.gap_list import GapList
 from starskip.skipping.index_types.ngrams import Ngrams
 from starskip.skipping.skipping_index import SkippingIndex
+from starskip_contrib.formatted import Formatted
+from starskip_contrib.geometry_box import GeometryBox
+from starskip_contrib.ip_networks import IpNetworks, packed_address
 
 _OTHER_KEYS = {"k": "z"}
 

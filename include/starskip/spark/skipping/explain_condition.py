@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from starskip.errors import SourceError
+from starskip.extensions import FUNCTIONS, extensions, loaded
 from starskip.file_metadata.table_source import TableSource
-from starskip.skipping.contrib import ip_networks, metric_distances, user_agents
 from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.lake_scan import SUPPORTED, TITLES
 from starskip.spark.skipping.plain_files import require_plain_files
@@ -38,17 +38,19 @@ def explain_condition(
 ) -> dict[str, Any]:
     """Explain a condition on the table at ``path``, read as ``source`` says; the word WHERE is optional.
 
-    The condition may call Starskip's functions and functions that ``modules`` register; ``keys`` as in
-    ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, if the
-    table's format differs from the metadata's, or if this Spark lacks its connector.
+    The condition may call functions of installed packages and functions that ``modules`` register; ``keys``
+    as in ``enable``. Raises SourceError if the plan has no relation of files, if Spark is not supported, if
+    the table's format differs from the metadata's, or if this Spark lacks its connector.
     """
     is_lake = source.file_format in TITLES
     if not is_lake:
         require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
-    for module in (user_agents, metric_distances, ip_networks, *(sys.modules[name] for name in modules)):
+    for extension in extensions(FUNCTIONS).values():
+        loaded(extension)(spark)
+    for name in modules:
         # A module of index types need not register functions.
-        register = getattr(module, "register_functions", None)
+        register = getattr(sys.modules[name], "register_functions", None)
         if register is not None:
             register(spark)
     rows = _lake_rows(spark, path, source.file_format) if is_lake else _rows(spark, path, source)

@@ -1,4 +1,4 @@
-"""Index types of users: distinguish them from the built-in types, and send them to Spark's workers."""
+"""Index types of users: distinguish them from types that come with Starskip, send them to Spark's workers."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
-from starskip.skipping.registry import OWN_TYPES
+from starskip.skipping.registry import comes_along
 from starskip.skipping.skipping_index import SkippingIndex
 
 
 def is_user_type(index: SkippingIndex) -> bool:
     """Return whether the index's type is a user's, whose aggregates may depend on any session setting."""
-    return type(index) not in OWN_TYPES
+    return not comes_along(type(index))
 
 
 def send_modules(context: SparkContext, indexes: Iterable[SkippingIndex]) -> None:

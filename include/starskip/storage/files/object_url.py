@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from starskip.errors import SourceError, printable
 
-_SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "az": "az"}
+SCHEMES = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "az": "az"}
+"""Schemes of buckets, with the one that stands for them."""
 # One letter before a colon would be a drive. A file name may hold a colon, so a path needs its slashes.
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://([^/]*)/?(.*)", re.DOTALL)
 
-_HALF_A_URL = re.compile(rf"({'|'.join(_SCHEMES)}):(?!//)", re.IGNORECASE)
+_HALF_A_URL = re.compile(rf"({'|'.join(SCHEMES)}):(?!//)", re.IGNORECASE)
 
 
 class ObjectUrl(NamedTuple):
@@ -47,7 +48,7 @@ def object_url(text: str) -> ObjectUrl | None:
     if matched is None or matched[1].lower() == "file":
         return None
     given, bucket, key = matched.groups()
-    if given.lower() not in _SCHEMES:
+    if given.lower() not in SCHEMES:
         raise SourceError(
             f"{printable(given, 30)}://… is not known here: give a path, or a URL that begins with s3://, "
             "gs:// or az://",
@@ -63,7 +64,7 @@ def object_url(text: str) -> ObjectUrl | None:
         raise SourceError(
             f"{printable(text, 200)} names no bucket: write {given}://bucket/folder", source=given
         )
-    return ObjectUrl(_SCHEMES[given.lower()], bucket, key.strip("/"))
+    return ObjectUrl(SCHEMES[given.lower()], bucket, key.strip("/"))
 
 
 def local_path(text: str) -> Path:

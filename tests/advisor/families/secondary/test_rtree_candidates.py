@@ -76,7 +76,7 @@ def test_a_function_with_a_shape_asks_for_one_where_it_is_known(monkeypatch: pyt
     assert candidates(within(POLYGON)) == ([], ["rtree:lat,lng"])
     # A box asks for the same index, and is served by it.
     assert candidates(within(POLYGON), BOX)[1] == []
-    from starskip.skipping.contrib import geospatial_functions as ours
+    from starskip_contrib import geospatial_functions as ours
 
     user_functions.map_function("ST_Contains", ours._implied)
     user_functions.map_function("ST_Distance", ours._implied)

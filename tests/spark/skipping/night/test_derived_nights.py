@@ -22,10 +22,10 @@ from skipping_tables import aged
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.night.quality.check_stage import check_stage
-from starskip.skipping.contrib import geospatial_functions, ip_networks
 from starskip.spark.skipping.refresh_relation import location_of
-from starskip.storage.opensearch import opensearch_client
-from starskip.storage.opensearch.opensearch_storage import OpenSearchStorage
+from starskip_contrib import geospatial_functions, ip_networks
+from starskip_opensearch import opensearch_client
+from starskip_opensearch.opensearch_storage import OpenSearchStorage
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 

@@ -308,8 +308,8 @@ def test_a_function_is_ours_only_where_the_night_says_so(nights: SkippingNights)
     nights.log([*RANGES, agent])
     night = nights.run()
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
-    assert row["reason"] == "cannot_be" and "starskip.skipping.contrib.user_agents" in row["detail"]
-    nights.run(nights.night(skipping_modules=["starskip.skipping.contrib.user_agents"]))
+    assert row["reason"] == "cannot_be" and "starskip_contrib.user_agents" in row["detail"]
+    nights.run(nights.night(skipping_modules=["starskip_contrib.user_agents"]))
     (row,) = [each for each in nights.rows("skipping_advice", night) if each["index"].startswith("formatted")]
     assert row["size_bytes"] and row["reason"] != "cannot_be"
 

@@ -23,9 +23,8 @@ from skipping_on_spark.data_set import FORMATS
 from skipping_on_spark.drawn_examples import law
 from skipping_tables import aged, settings_of
 from starskip.cli.main import main
-from starskip.file_metadata.opensearch import evaluation
 from starskip.spark import skipping
-from starskip.storage.opensearch import opensearch_client
+from starskip_opensearch import evaluation, opensearch_client
 
 CASES = law_cases("STARSKIP_OPENSEARCH_CASES", 60)
 SEED = int(os.environ.get("STARSKIP_SKIPPING_SEED", random.SystemRandom().randrange(1 << 32)))

@@ -23,7 +23,7 @@ MAX_CANDIDATES = 16
 """Candidates of a table; each is built over the sample."""
 MAX_RTREES = 4
 """Most r-trees of a table that are judged: any two columns that queries bound together may have one."""
-_MODULE = "starskip.skipping.contrib.geospatial_functions"
+_MODULE = "starskip_contrib.geospatial_functions"
 _UNKNOWN_FUNCTION = (
     "it is not known whether ST_Contains and ST_Distance in Spark are Starskip's: if so, name "
     f"{_MODULE} in skipping.modules"

@@ -12,7 +12,6 @@ from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.errors import ConfigError
 from starskip.file_metadata.skipping_engine import SkippingEngine
 from starskip.lake.lake_table import LakeTable
-from starskip.skipping.contrib.formatted import Formatted
 from starskip.skipping.index_types.gap_list import GapList
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
@@ -21,12 +20,6 @@ from starskip.skipping.user_functions import implications
 MAX_CANDIDATES = 64
 """The candidates of greatest weight are measured; each adds to the cost of the collecting pass."""
 _PROFILED_FILES = 8
-_MODULE_OF_FUNCTIONS = {
-    "formatted": "starskip.skipping.contrib.user_agents",
-    "geometrybox": "starskip.skipping.contrib.geospatial_functions",
-    "ipnetworks": "starskip.skipping.contrib.ip_networks",
-    "metricdist": "starskip.skipping.contrib.metric_distances",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +76,7 @@ def skipping_candidates(
 
 
 def _unnamed(index: SkippingIndex, modules: Collection[str]) -> str | None:
-    # All formats except user agents are functions of Spark's own.
-    of_spark = isinstance(index, Formatted) and index.python_format is None
-    module = None if of_spark else _MODULE_OF_FUNCTIONS.get(index.kind)
+    module = index.module_of_functions
     if module is None or module in modules:
         return None
     return f"it is unknown whether the function is Starskip's: if it is, name {module} in skipping.modules"

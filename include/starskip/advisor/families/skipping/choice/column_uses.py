@@ -19,13 +19,12 @@ from starskip.predicates.comparison import (
 from starskip.predicates.data_types import FLOATS, NUMBERS, family_of
 from starskip.predicates.expression import Call, Column, Expression, Literal, nodes
 from starskip.predicates.like_pattern import like_prefix, like_suffix
-from starskip.skipping.contrib.metric_distances import TEXT_METRIC, VECTOR_METRICS
-from starskip.skipping.contrib.user_agents import AGENT_NAME_FUNCTION
 from starskip.skipping.user_functions import Implication
 
 _LOWER = {ComparisonOperator.AT_LEAST, ComparisonOperator.ABOVE}
 _UPPER = {ComparisonOperator.AT_MOST, ComparisonOperator.BELOW}
-_METRICS = (*VECTOR_METRICS, TEXT_METRIC)
+_METRICS = ("euclidean", "manhattan", "levenshtein")
+_AGENT_NAME = "udf:getagentname"
 _ORDERS = {"LessThan", "LessThanOrEqual", "GreaterThan", "GreaterThanOrEqual"}
 _MAX_NODES = 100_000
 """Further nodes of a predicate are ignored: such predicates are generated, and their shapes repeat."""
@@ -171,7 +170,7 @@ def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set
     named = comparison_of_function(node, _is_agent_name, "string")
     if named is not None:
         (column,) = named[1].arguments
-        if isinstance(column, Column) and _is_first(once, (column, AGENT_NAME_FUNCTION)):
+        if isinstance(column, Column) and _is_first(once, (column, _AGENT_NAME)):
             uses.use_of(column).agent_name += weight
     for call in nodes(node):
         if not isinstance(call, Call):
@@ -191,7 +190,7 @@ def _add_function(uses: WorkloadUses, node: Expression, weight: float, once: set
 
 
 def _is_agent_name(call: Call) -> bool:
-    return call.name == AGENT_NAME_FUNCTION and len(call.arguments) == 1
+    return call.name == _AGENT_NAME and len(call.arguments) == 1
 
 
 def _coordinates(bounded: Sequence[Column]) -> Iterator[tuple[str, str]]:

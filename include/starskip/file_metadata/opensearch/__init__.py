@@ -1,1 +1,0 @@
-"""The metadata store whose rows are documents of OpenSearch: clauses become its queries."""

@@ -1,1 +1,0 @@
-"""Artefacts as documents of OpenSearch: objects, large contents in pieces, and rows."""
