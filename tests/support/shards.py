@@ -44,6 +44,7 @@ SHARDS: tuple[Shard, ...] = (
         (
             "include/starskip/spark/skipping/",
             "include/starskip/skipping/",
+            "include/starskip/advisor/families/file_indexes/",
             "include/starskip/advisor/families/lake_workload.py",
             "include/starskip/advisor/families/skipping/",
             "include/starskip/advisor/workload/filter_text.py",
@@ -79,6 +80,7 @@ SHARDS: tuple[Shard, ...] = (
         (
             "include/starskip/spark/skipping/",
             "include/starskip/skipping/",
+            "include/starskip/advisor/families/file_indexes/",
             "include/starskip/advisor/families/lake_workload.py",
             "include/starskip/advisor/families/skipping/",
             "include/starskip/advisor/workload/filter_text.py",
@@ -169,6 +171,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/secondary/",
             "include/starskip/advisor/families/secondary/",
             "include/starskip/skipping/",
+            "include/starskip/advisor/families/file_indexes/",
             "include/starskip/advisor/families/lake_workload.py",
             "include/starskip/advisor/families/skipping/",
             "include/starskip/advisor/workload/filter_text.py",

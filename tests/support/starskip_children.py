@@ -12,11 +12,11 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
-from importlib import import_module
 
 import vl_convert
 from starskip.advisor.run.stages import STAGES
 from starskip.cli.main import main
+from starskip.night.stage_functions import stage_function
 
 
 def _called(arguments: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def _called(arguments: Sequence[str]) -> int:
 
 if __name__ == "__main__":
     for stage in STAGES:
-        import_module(stage.function.partition(":")[0])
+        stage_function(stage.name)
     # Drawn anew by each child, charts would be two fifths of a night, in which nothing touches the store.
     vl_convert.vegalite_to_svg = lambda *_, **__: "<svg></svg>"
     print("ready", flush=True)

@@ -25,6 +25,20 @@ __all__ = ["AccessPath", "Family", "Obstacle", "StoredColumns", "StoredSizes"]
 """What a module of a family imports from here, some of it defined below."""
 
 
+ALL = "all"
+"""Stands for every family where names are given."""
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """Return the names of families in a list with commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def is_listed(family: str, names: str) -> bool:
+    """Return whether a list with commas names a family, or all."""
+    return not {family, ALL}.isdisjoint(listed(names))
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of indexes.

@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skip_choice import choose_indexes
-from starskip.advisor.families.skipping.choice.alternatives import QuerySkips, alternatives
-from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
+from starskip.advisor.families.file_indexes.alternatives import QuerySkips, alternatives
+from starskip.advisor.families.file_indexes.index_choice import ChoiceLimits
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.build_clause import generate_clause

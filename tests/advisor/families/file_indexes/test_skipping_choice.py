@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skip_choice import choose_indexes
-from starskip.advisor.families.skipping.choice.alternatives import Alternative, QuerySkips
-from starskip.advisor.families.skipping.choice.index_choice import ChoiceLimits, IndexChoice
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
+from starskip.advisor.families.file_indexes.alternatives import Alternative, QuerySkips
+from starskip.advisor.families.file_indexes.index_choice import ChoiceLimits, IndexChoice
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.verdict import Reason
 from starskip.advisor.selection import choice as choice_module
 from starskip.advisor.selection.programme import Solved
