@@ -1,4 +1,4 @@
-"""The register of stages: what it names is there, in an order that works."""
+"""The stages: each has its function, gate and job file, in an order that works."""
 
 from __future__ import annotations
 

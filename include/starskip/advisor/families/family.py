@@ -53,7 +53,7 @@ class Family:
     what is chosen of it stands in the tables of all families. ``measured`` returns how its indexes of files
     are measured for the one choice, and how the advice on them is published. ``properties`` returns what the
     table's part of ``recommendations`` keeps of its answers, beside what it keeps of all. What these
-    need is imported when they are called: the DAG file, too, looks at families.
+    need is imported when they are called: many look at families without it.
     """
 
     name: str
