@@ -37,12 +37,13 @@ from starskip.advisor.run.night import Night
 from starskip.night.collect_segment_metadata import collect_segment_metadata
 from starskip.night.parse_query_logs import parse_query_logs
 from starskip.night.score_votes import score_votes
-from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.sql.normalize_sql import SLOT, normalize_sql
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.files.log_files import log_files
 from starskip.storage.storage_for import storage_for
 
 SAMPLE = Path(__file__).parent.parent / "include" / "sample"

@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from pkgutil import resolve_name
@@ -67,8 +68,8 @@ ENGINES = ("spark", "night.quality", "orchestration")
 MAX_LINES = 400
 
 
-REGISTER = PACKAGE / "advisor" / "run" / "stages.py"
-"""Names the functions of the stages, which lie above it, for whoever runs them."""
+REGISTER = PACKAGE / "night" / "stage_functions.py"
+"""Has the functions and gates of all stages for whoever runs them, those of families and of reports, too."""
 
 
 @cache
@@ -78,12 +79,6 @@ def nodes_of(path: Path) -> tuple[ast.AST, ...]:
     return tuple(
         node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, kinds)
     )
-
-
-def place_of(node: ast.AST) -> str:
-    """Return ``package.module:name`` where a node is such a text, which is imported when it is asked for."""
-    value = node.value if isinstance(node, ast.Constant) else None
-    return value if isinstance(value, str) and re.fullmatch(r"starskip(\.\w+)+:\w+", value) else ""
 
 
 def part_of(module: str) -> str:
@@ -102,7 +97,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    """Yield the modules that a file imports: at the top, in a function, for types, by ``lazy.py``."""
+    """Yield the modules that a file imports: at the top, in a function, for types."""
     for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (name.name for name in node.names)
@@ -111,8 +106,6 @@ def imports_of(path: Path) -> Iterator[str]:
             yield node.module or ""
             # ``from starskip import sql`` names a part, too.
             yield from (f"{node.module}.{name.name}" for name in node.names if node.module == "starskip")
-        elif path != REGISTER and (place := place_of(node)):
-            yield place.partition(":")[0]
 
 
 PUBLIC = {
@@ -215,18 +208,48 @@ def test_no_import_points_upward() -> None:
     upward = [
         named(path, module)
         for path, module in imports()
-        if module.startswith("starskip.") and LEVEL[part_of(module)] > LEVEL.get(part_of(module_of(path)), -1)
+        if module.startswith("starskip.")
+        and LEVEL[part_of(module)] > LEVEL.get(part_of(module_of(path)), -1)
+        and not (path == REGISTER and lies_in(module, ["reports"]))
     ]
     assert upward == []
 
 
-def test_what_is_imported_when_it_is_called_exists() -> None:
-    places = {
-        place for path in FILES if path != REGISTER for node in nodes_of(path) if (place := place_of(node))
-    }
-    assert len(places) >= 11
-    for place in places:
-        resolve_name(place)
+IN_A_CIRCLE = {"starskip.file_metadata.table_metadata": "it opens the store that judges its files"}
+"""Modules that some that they import import again, with the reason; none may be added."""
+
+
+def test_no_imports_go_in_a_circle() -> None:
+    """Imports in functions and those for types count: who reads one module of a circle has to read all."""
+    modules = {module_of(path) for path in FILES}
+    imported: dict[str, set[str]] = {}
+    for path in FILES:
+        named = {
+            f"{node.module}.{name.name}"
+            for node in nodes_of(path)
+            if isinstance(node, ast.ImportFrom)
+            for name in node.names
+        }
+        # ``from package import name`` names a module, or something of the package itself.
+        found = {each if each in modules else each.rpartition(".")[0] for each in named}
+        imported[module_of(path)] = (found | set(imports_of(path))) & modules - IN_A_CIRCLE.keys()
+    with_it = {module: others - {module} for module, others in imported.items()}
+    try:
+        TopologicalSorter(with_it).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_no_function_is_named_by_a_text() -> None:
+    """An import in a function says the same, and editors and mypy follow it."""
+    place = re.compile(r"starskip(\.\w+)+:\w+")
+    named = [
+        (module_of(path), node.value)
+        for path in FILES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and place.fullmatch(node.value)
+    ]
+    assert named == []
 
 
 def test_a_library_knows_no_night() -> None:
@@ -412,7 +435,7 @@ def test_no_other_module_uses_a_single_family() -> None:
     users = {
         path.relative_to(PACKAGE).as_posix()
         for path, module in imports()
-        if FOLDERS_OF_FAMILIES.match(module) and not lies_in(module_of(path), homes)
+        if FOLDERS_OF_FAMILIES.match(module) and not lies_in(module_of(path), homes) and path != REGISTER
     }
     assert users == set(USE_A_FAMILY), "name what is new as a hook of Family; take off what is gone"
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from pkgutil import resolve_name
 
 import pytest
 from click import Choice, Group, Option, Parameter
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.cli.main import _COMMANDS
+from starskip.cli.main import _COMMANDS, command_named
 from starskip.settings.settings_page import settings_page
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +24,8 @@ def section(command: str) -> str:
 @pytest.mark.parametrize("command", _COMMANDS)
 def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
     text = section(command)
-    found = resolve_name(_COMMANDS[command][0])
+    found = command_named(command)
+    assert found is not None
     commands = found.commands.values() if isinstance(found, Group) else (found,)
     parameters: list[Parameter] = [each for command in commands for each in command.params]
     options = {option for each in parameters if isinstance(each, Option) for option in each.opts}

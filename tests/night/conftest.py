@@ -17,9 +17,10 @@ import pytest
 from charts_drawn_once import charts_drawn_once
 from settings_with import settings_with
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.quality.check_stage import check_stage
+from starskip.night.stage_functions import stage_function
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -71,7 +72,7 @@ class Lab:
         """Run the stages, keep their results, and return the night."""
         night = night or self.night()
         for name in stages:
-            stage = stage_named(name).load()
+            stage = stage_function(name)
             self.results[name] = stage(LocalEngine(), night)
         return night
 

@@ -48,8 +48,9 @@ if "scheduler" in sys.orig_argv:
     import starskip.night.quality.check_stage
     import starskip.night.look_for_log
     from starskip.advisor.families.families import BUILT_IN
-    from starskip.advisor.run.stages import STAGES
-    gates = [stage.load_gate() for stage in STAGES if stage.gate]
+    from starskip.advisor.run.stages import STAGE_NAMES
+    from starskip.night.stage_functions import stage_gate
+    gates = [stage_gate(name) for name in STAGE_NAMES]
     gates += [family.gates() for family in BUILT_IN if family.gates]
 """
 

@@ -15,9 +15,10 @@ import pytest
 from query_events import query_events
 from settings_with import settings_with
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.execution.local_engine import LocalEngine
 from starskip.lake.lake_table import LakeTable
+from starskip.night.stage_functions import stage_function
 from starskip.skipping import user_functions
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -85,7 +86,7 @@ def advised(folder: Path, predicates: Sequence[dict[str, Any]]) -> Mapping[str, 
         event_log_paths=[str(logs)],
     )
     for stage in STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]:
-        stage_named(stage).load()(LocalEngine(), night)
+        stage_function(stage)(LocalEngine(), night)
     snapshot = night.store.snapshot("secondary_advice", night.date_text)
     assert snapshot is not None
     return {row["index"]: row for row in snapshot.read_table(["places"]).to_pylist()}

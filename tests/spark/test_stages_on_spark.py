@@ -16,6 +16,7 @@ from starskip.advisor.run.stages import STAGES
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.stage_functions import stage_function
 from starskip.spark.spark_engine import SparkEngine
 
 pytestmark = pytest.mark.spark
@@ -68,7 +69,7 @@ def nights(
         )
         started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
         found[name] = night_from_config(config, NightArguments(date(2026, 11, 20), "test", started_at), {})
-        counts[name] = [stage.load()(engine, found[name]).counts for stage in STAGES]
+        counts[name] = [stage_function(stage.name)(engine, found[name]).counts for stage in STAGES]
     assert counts["spark"] == counts["local"]
     return found
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceError
-from starskip.pinot.logs.log_files import log_files
 from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.log_files import log_files
 
 TREE = (
     *("logs/2026-11-18/a.log", "logs/2026-11-18/b.log.gz", "logs/2026-11-19/a.log", "logs/2026-11-19/c.txt"),

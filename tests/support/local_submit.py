@@ -83,9 +83,10 @@ def _serve(listening: socket.socket) -> None:
     import starskip.night.stage_job as jobs
     from starskip.advisor.run.stages import STAGES
     from starskip.execution.local_engine import LocalEngine
+    from starskip.night.stage_functions import stage_function
 
     for stage in STAGES:
-        stage.load()
+        stage_function(stage.name)
     jobs.SparkSession, jobs.SparkEngine = MagicMock(), lambda session: LocalEngine()  # type: ignore[misc,assignment]
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no job is waited for
     while True:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from starskip.advisor.families.file_indexes.index_choice import FileIndexLimits, IndexChoice
+from starskip.advisor.families.file_indexes.judge_choice import FileIndexTask
+from starskip.advisor.families.file_indexes.skip_patterns import SkipPatterns
 from starskip.advisor.families.file_skips import FileSkips
 from starskip.advisor.families.measured import skipped_by_any
 from starskip.advisor.families.skipping.advice.publish_advice import (
     measured_skipping,
     publish_skipping_advice,
 )
-from starskip.advisor.families.skipping.choice.index_choice import IndexChoice, SkippingLimits
-from starskip.advisor.families.skipping.choice.judge_choice import SkippingTask
-from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
 from starskip.advisor.run.night import Night
 from starskip.advisor.selection.chosen_answers import ChosenAnswers, chosen_answers
 from starskip.advisor.selection.recommendation import Budget
@@ -27,10 +27,10 @@ SOLVING_S = 120.0
 def choose_indexes(
     patterns: SkipPatterns,
     sizes: Mapping[str, int | None],
-    limits: SkippingLimits | None = None,
+    limits: FileIndexLimits | None = None,
     kept: Collection[str] = (),
 ) -> IndexChoice:
-    task = SkippingTask(patterns, sizes, limits or SkippingLimits(), kept, ROWS_A_BYTE)
+    task = FileIndexTask(patterns, sizes, limits or FileIndexLimits(), "skipping", kept, ROWS_A_BYTE)
     found = chosen(task.offer())
     return task.judged(found.file_indexes, found.gap_ratio)
 

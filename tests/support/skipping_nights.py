@@ -16,12 +16,12 @@ from pyspark.sql import SparkSession
 from query_events import query_events
 from skip_choice import Advised, advise_skipping_alone
 from skipping_tables import aged
-from starskip.advisor.families.skipping.proof.verify_skipping import publish_skipping_verdicts
 from starskip.advisor.families.skipping.refresh_skipping_indexes import refresh_skipping_indexes
+from starskip.advisor.families.skipping.verify_skipping import publish_skipping_verdicts
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.stages import stage_named
 from starskip.lake.lake_table import LakeTable
 from starskip.night.lake_logs import publish_lake_queries
+from starskip.night.stage_functions import stage_function
 from starskip.settings import Settings
 from starskip.spark.spark_engine import SparkEngine
 from starskip.storage.artefact_store import ArtefactStore
@@ -121,7 +121,7 @@ class SkippingNights:
         return publish_skipping_verdicts(self.engine, night)
 
     def stage(self, name: str, night: Night) -> StageResult:
-        stage = stage_named(name).load()
+        stage = stage_function(name)
         result: StageResult = stage(self.engine, night)
         return result
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pkgutil import resolve_name
 from typing import Any
 
 import click
@@ -16,19 +15,19 @@ CLOSED_PIPE = 141
 """128 and SIGPIPE, as shells report any tool that is ended by a closed pipe."""
 
 _COMMANDS = {
-    "parse-log": ("starskip.cli.parse_log:parse_log", "Count what query logs hold"),
-    "tune": ("starskip.cli.tune:tune", "Recommend indexes from a broker log"),
-    "quantile-report": ("starskip.cli.quantile_report:quantile_report", "Show entries scanned and latency"),
-    "collect-metadata": ("starskip.cli.collect_metadata:collect_metadata", "Pack the metadata of segments"),
-    "star-tree": ("starskip.cli.star_tree:star_tree", "Build, show and refresh star-trees"),
-    "sql": ("starskip.cli.sql:sql", "Answer an aggregation from star-trees"),
-    "skipping": ("starskip.cli.skipping:skipping", "Index files, so that Spark skips some"),
-    "secondary": ("starskip.cli.secondary:secondary", "Index rows, and intersect indexes"),
-    "stage": ("starskip.cli.stage:stage", "Run stages of the night in this process"),
-    "retain": ("starskip.cli.retain:retain", "Keep the newest nights of every table"),
-    "settings": ("starskip.cli.settings:settings", "Show all settings and their bounds"),
+    "parse-log": "Count what query logs hold",
+    "tune": "Recommend indexes from a broker log",
+    "quantile-report": "Show entries scanned and latency",
+    "collect-metadata": "Pack the metadata of segments",
+    "star-tree": "Build, show and refresh star-trees",
+    "sql": "Answer an aggregation from star-trees",
+    "skipping": "Index files, so that Spark skips some",
+    "secondary": "Index rows, and intersect indexes",
+    "stage": "Run stages of the night in this process",
+    "retain": "Keep the newest nights of every table",
+    "settings": "Show all settings and their bounds",
 }
-"""By name: the function, imported when it is called, and its line in the list of commands."""
+"""The line of each in the list of commands."""
 
 _PINOT_NAMES = {
     "IndexTuner": "tune",
@@ -36,6 +35,56 @@ _PINOT_NAMES = {
     "CollectMetadataForIndexTuning": "collect-metadata",
 }
 """Names of these commands in pinot-admin.sh, which users' scripts may still use."""
+
+
+def command_named(name: str) -> click.Command | None:
+    """Return a command, None for another name; the modules of the others are not imported."""
+    match name:
+        case "parse-log":
+            from starskip.cli.parse_log import parse_log
+
+            return parse_log
+        case "tune":
+            from starskip.cli.tune import tune
+
+            return tune
+        case "quantile-report":
+            from starskip.cli.quantile_report import quantile_report
+
+            return quantile_report
+        case "collect-metadata":
+            from starskip.cli.collect_metadata import collect_metadata
+
+            return collect_metadata
+        case "star-tree":
+            from starskip.cli.star_tree import star_tree
+
+            return star_tree
+        case "sql":
+            from starskip.cli.sql import sql
+
+            return sql
+        case "skipping":
+            from starskip.cli.skipping import skipping
+
+            return skipping
+        case "secondary":
+            from starskip.cli.secondary import secondary
+
+            return secondary
+        case "stage":
+            from starskip.cli.stage import stage
+
+            return stage
+        case "retain":
+            from starskip.cli.retain import retain
+
+            return retain
+        case "settings":
+            from starskip.cli.settings import settings
+
+            return settings
+    return None
 
 
 class _Commands(click.Group):
@@ -49,17 +98,13 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return the command."""
         del ctx
-        cmd_name = _PINOT_NAMES.get(cmd_name, cmd_name)
-        if cmd_name not in _COMMANDS:
-            return None
-        command: click.Command = resolve_name(_COMMANDS[cmd_name][0])
-        return command
+        return command_named(_PINOT_NAMES.get(cmd_name, cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one, for ``--help`` to answer at once."""
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in _COMMANDS.items()])
+            formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of Starskip's, or of the file system, is one line on stderr."""

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.cli.progress import progress
-from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.storage.files.log_files import log_files
 
 SPLIT_BYTES = 64 * 1024 * 1024
 _ALL = sys.maxsize

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import click
 
-from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
 from starskip.cli.table_names import table_names
@@ -16,6 +16,7 @@ from starskip.cli.user_modules import located_faults
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.look_for_log import look_for_log
+from starskip.night.stage_functions import stage_function
 from starskip.skipping.registry import load_modules
 
 
@@ -57,7 +58,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
     for each in STAGE_NAMES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
         with located_faults(night.family_modules, is_masked=True):
-            result = stage_named(each).load()(engine, night)
+            result = stage_function(each)(engine, night)
         for warning in result.warnings:
             click.echo(f"{each}: warning: {warning}", err=True)
         click.echo(f"{each}: " + ", ".join(f"{k.replace('_', ' ')} {v:,}" for k, v in result.counts.items()))

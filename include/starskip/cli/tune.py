@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from starskip.advisor.families.families import ALL, configured_indexes, families_named, load_families
+from starskip.advisor.families.families import configured_indexes, families_named, load_families
+from starskip.advisor.families.family import ALL
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights

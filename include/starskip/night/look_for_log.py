@@ -13,7 +13,7 @@ from starskip.errors import SourceError
 from starskip.night.lake_only import find_lake_only
 from starskip.night.night_logs import night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
-from starskip.pinot.logs.log_files import log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 
 _MOST_BYTES = 128 << 20

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from starskip.errors import MissingSource
-from starskip.pinot.logs.log_files import log_files
+from starskip.storage.files.log_files import log_files
 
 PLACE = "{run_date}"
 NO_TABLE = "-"

@@ -30,7 +30,7 @@ from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.look_for_log import is_of_day, no_log
 from starskip.night.night_logs import NO_TABLE, night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
-from starskip.pinot.logs.log_files import LogSplit, log_splits
+from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary

@@ -1,31 +1,17 @@
-"""A range of keys, and its known overlaps with runs."""
+"""A range of keys of an index."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-if TYPE_CHECKING:
-    from starskip.secondary.run_reader import RunReader
 
-
-@dataclass(slots=True)
-class Overlap:
-    """Blocks of a run that overlap a range of keys, the blocks within it, and its entries once counted."""
-
-    run: RunReader
-    blocks: range
-    within: range
-    entries: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class KeyRange:
     """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone.
 
-    ``known``: overlaps with runs, which a plan needs again and again.
+    Two ranges are equal if they are one object, so that a run can keep what it found of each.
     """
 
     low: pa.Array | None = None
@@ -33,7 +19,6 @@ class KeyRange:
     low_included: bool = True
     high_included: bool = True
     of_null: bool = False
-    known: dict[int, Overlap] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def is_point(self) -> bool:

@@ -8,7 +8,7 @@ own. A written run begins behind the keys, or slices, of the run before.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -79,13 +79,11 @@ class MergePart:
         schema = pa.unify_schemas([reader.empty.schema for reader in readers], promote_options="permissive")
         is_points = self.index.kind_of_index is Kind.RTREE
         kind = None if is_points else schema.field("key").type
-        # A range keeps its overlaps with runs, and so the runs' files open, as long as the part exists.
-        within = replace(self.within, known={})
         streams = [
-            _Stream(reader.typed(kind), _places(self.storage, run), schema, within)
+            _Stream(reader.typed(kind), _places(self.storage, run), schema, self.within)
             for reader, run in zip(readers, self.runs, strict=True)
         ]
-        return _points(streams, within) if is_points else _merged(self.index, streams)
+        return _points(streams, self.within) if is_points else _merged(self.index, streams)
 
     def _run(self, staged: StagedWrite, pieces: Sequence[pa.Table]) -> tuple[DataFile, ...]:
         if self.index.kind_of_index is Kind.RTREE:

@@ -24,16 +24,13 @@ from starskip.predicates.ordered_values import valid_mask
 from starskip.secondary.build_run import BLOCK_ROWS
 from starskip.secondary.entries import bitmaps_of, serialised
 from starskip.secondary.fences import fences_of
+from starskip.secondary.run_format import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.storage.checked_parquet import parquet_writer
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite
 
 ROWS, BLOCKS = "rows.parquet", "blocks.parquet"
-FIRST, LAST = "first_address", "last_address"
-"""The least and the greatest address of a block; null for n-grams, whose blocks are read for single lists."""
-BITMAPS_TOGETHER = 16
-"""Bitmaps of neighbouring blocks in one row group."""
 BLOCK_BYTES = 64 << 10
 """About the stored bytes of a block; a single list may have more."""
 _GRAM_SHARE = 4
@@ -231,8 +228,3 @@ def _written(
 
 def _addresses(rows: pa.Table) -> dict[str, str]:
     return {"address": "DELTA_BINARY_PACKED"} if "address" in rows.column_names else {}
-
-
-def paired(files: Sequence[DataFile]) -> list[tuple[DataFile, DataFile]]:
-    """Return the files of a group in pairs, one for each run: rows and blocks."""
-    return list(zip(files[::2], files[1::2], strict=True))

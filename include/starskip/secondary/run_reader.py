@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +19,9 @@ from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions
 from starskip.secondary.block_bitmaps import BlockBitmaps, stretches_of
 from starskip.secondary.intersection import Addresses, Numbers, Pieces
-from starskip.secondary.key_range import KeyRange, Overlap
+from starskip.secondary.key_range import KeyRange
 from starskip.secondary.keyed_block import KeyedBlock, keyed_block
-from starskip.secondary.run_files import BITMAPS_TOGETHER, FIRST, LAST
+from starskip.secondary.run_format import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.storage.checked_parquet import opened_parquet
 from starskip.storage.files.bytes_read import add_bytes_read
 from starskip.storage.manifest import DataFile
@@ -40,6 +41,15 @@ class ReadCounts:
     """Counts of entries that a query has read from an index; for bytes see ``storage.files.bytes_read``."""
 
     entries: int = 0
+
+
+@dataclass(slots=True)
+class Overlap:
+    """Blocks of a run that overlap a range of keys, the blocks within it, and its entries once counted."""
+
+    blocks: range
+    within: range
+    entries: int | None = None
 
 
 @dataclass(frozen=True)
@@ -203,12 +213,18 @@ class RunReader:
         return found.blocks, found.within
 
     def overlap(self, wanted: KeyRange) -> Overlap:
-        """Return the overlap of a key range with the run; it is kept with the range."""
-        found = wanted.known.get(id(self))
+        """Return the overlap of a key range with the run; it is kept as long as the range.
+
+        A plan asks the same again and again.
+        """
+        found = self._overlaps.get(wanted)
         if found is None:
-            # The value holds the run, so that no other run gets the same id.
-            found = wanted.known[id(self)] = Overlap(self, *self._overlapping(wanted))
+            found = self._overlaps[wanted] = Overlap(*self._overlapping(wanted))
         return found
+
+    @cached_property
+    def _overlaps(self) -> WeakKeyDictionary[KeyRange, Overlap]:
+        return WeakKeyDictionary()
 
     def _overlapping(self, wanted: KeyRange) -> tuple[range, range]:
         if wanted.of_null:

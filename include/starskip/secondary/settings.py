@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from starskip.settings import SettingsGroup, setting
 
+SECONDARY_NAME = "secondary"
+"""Name of the family of indexes, and of the group of its settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class SecondarySettings(SettingsGroup):
@@ -14,7 +17,7 @@ class SecondarySettings(SettingsGroup):
     The costs are estimates for two cores and a local disk; only their ratios matter.
     """
 
-    group = "secondary"
+    group = SECONDARY_NAME
     heading = "Which secondary indexes are advised, and how they are used"
 
     primary_share: float = setting(

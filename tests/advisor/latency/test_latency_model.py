@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starskip.advisor.latency.latency_model import MIN_BINS, LatencyModel, NoFit, fit_latency_model
 from starskip.advisor.latency.pooled_bins import pool_latencies
-from starskip.pinot.logs.log_files import log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.storage.schemas import LATENCY_BINS
 

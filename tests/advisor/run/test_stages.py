@@ -1,4 +1,4 @@
-"""The register of stages: what it names is there, in an order that works."""
+"""The stages: each has its function, gate and job file, in an order that works."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.stages import STAGE_NAMES, STAGES, Stage, stage_named
+from starskip.night.stage_functions import stage_function, stage_gate
 from starskip.storage.artefact_store import SCHEMAS
 
 JOBS = Path(__file__).parents[3] / "spark_jobs"
@@ -14,20 +15,20 @@ WITHOUT_ROWS = {"latency_model", "reports"}
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=STAGE_NAMES)
-def test_function_and_gate_are_where_the_register_says(stage: Stage) -> None:
-    function = stage.load()
-    assert (function.__name__, function.__module__) == (stage.name, stage.function.partition(":")[0])
+def test_each_stage_has_its_function_and_its_gate(stage: Stage) -> None:
+    function = stage_function(stage.name)
+    assert function.__name__ == stage.name
     assert (function.__doc__ or "").strip()
-    if stage.gate:
-        assert isinstance(stage.load_gate(), Gate)
+    gate = stage_gate(stage.name)
+    # What is proved of a night is judged by the gates of families alone.
+    assert gate is None if stage.name == "verify_indexes" else isinstance(gate, Gate)
 
 
 @pytest.mark.parametrize("stage", STAGES, ids=STAGE_NAMES)
 def test_each_stage_has_its_job_file(stage: Stage) -> None:
-    module, _, name = stage.function.partition(":")
     job = (JOBS / f"{stage.name}.py").read_text()
-    assert f"from {module} import {name}\n" in job
-    assert f"stage_job({name})" in job
+    assert f"from {stage_function(stage.name).__module__} import {stage.name}\n" in job
+    assert f"stage_job({stage.name})" in job
 
 
 def test_no_job_file_is_without_a_stage() -> None:

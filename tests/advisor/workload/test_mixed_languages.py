@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
-from starskip.pinot.logs.log_files import log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 
 SAMPLE = Path(__file__).parents[3] / "include" / "sample" / "logs" / "broker-2026-11-18.log.gz"

@@ -18,6 +18,7 @@ from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES, stage_named
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.quality.check_stage import gates_after
+from starskip.night.stage_functions import stage_function
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -61,7 +62,7 @@ def _great_expectations() -> None:
 def good_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("good")
     for stage in STAGES:
-        stage.load()(LocalEngine(), sample_night(root, date(2026, 11, 19)))
+        stage_function(stage.name)(LocalEngine(), sample_night(root, date(2026, 11, 19)))
     return root
 
 

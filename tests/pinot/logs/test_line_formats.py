@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import line_format
-from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.log_splits import LogSplit
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.record_start import PREFIX
 

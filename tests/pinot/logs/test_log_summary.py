@@ -7,9 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import LOG_RECORDS
 
 FORMATS = Path(__file__).parents[2] / "data" / "logs" / "formats"

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs import parse_records as of_records
-from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
 from starskip.pinot.logs.record_reader import LogRecord
+from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import LOG_RECORDS
 
 TIME = b"2026/11/18 08:45:08.326 INFO [QueryLogger] [t-1] "

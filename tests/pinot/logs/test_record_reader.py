@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs import record_reader
-from starskip.pinot.logs.log_files import LogSplit, log_splits
+from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.record_reader import BLOCK_BYTES, LogRecord, read_records
 from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_START
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark import InheritableThread
 from pyspark.sql import SparkSession
-from skipping_tables import settings_of
+from skipping_tables import pruned_by_skip_alone, settings_of
 from starskip.spark import skipping
 
 pytestmark = pytest.mark.spark
@@ -159,10 +159,7 @@ def test_the_active_session_of_the_thread_may_be_another_one(
 def test_the_self_test_is_no_query(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from starskip.spark.skipping.skipping_rule import SkippingRule
-
-    monkeypatch.setattr(SkippingRule, "pruned", SkippingRule._applied)
-    monkeypatch.setattr(SkippingRule, "_applied", lambda _self, plan: plan)
+    pruned_by_skip_alone(monkeypatch)
     session = spark.newSession()
     skipping.enable(session)
     assert "skip(dataframe)" in caplog.text

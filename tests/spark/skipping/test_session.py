@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession, functions
-from skipping_tables import aged, settings_of
+from skipping_tables import aged, pruned_by_skip_alone, settings_of
 from starskip.errors import ConfigError
 from starskip.spark import skipping
 
@@ -280,14 +280,13 @@ def test_another_spark_is_told_at_once(
     # A session is tested until its planning leaves files out, as that of the other tests does.
     session = spark.newSession()
     with monkeypatch.context() as other:
-        other.setattr(SkippingRule, "pruned", SkippingRule._applied)
-        other.setattr(SkippingRule, "_applied", lambda _self, plan: plan)
+        pruned_by_skip_alone(other)
         skipping.enable(session)
         assert not skipping.is_enabled(session)
         assert "skip(dataframe)" in caplog.text
         whole = session.read.parquet(path)
         assert len(skipping.skip(whole.where("id = 7")).inputFiles()) == 1
-        other.setattr(SkippingRule, "pruned", lambda _self, plan: plan)
+        other.setattr(SkippingRule, "pruned", lambda _self, plan, *_: plan)
         skipping.enable(session)
     assert "not skipping, because RuntimeError" in caplog.text
     assert not skipping.is_enabled(session)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
-from starskip.advisor.families.family import Family
+from starskip.advisor.families.family import ALL, Family, listed
 from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.index import DROP_PREFIX, Index
 from starskip.advisor.families.secondary.family import SECONDARY
@@ -26,9 +26,6 @@ from starskip.settings import Settings
 
 BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""
-
-ALL = "all"
-"""Stands for every family where names are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ def families_named(names: str, known: tuple[Family, ...] = BUILT_IN) -> FamilyCh
 
     Raises ConfigError for a name that no family of ``known`` has.
     """
-    wanted = tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+    wanted = listed(names)
     unknown = [name for name in wanted if name != ALL and name not in {family.name for family in known}]
     if unknown or not wanted:
         listing = ", ".join(family.name for family in known)

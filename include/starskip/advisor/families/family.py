@@ -25,6 +25,20 @@ __all__ = ["AccessPath", "Family", "Obstacle", "StoredColumns", "StoredSizes"]
 """Names that a module of a family imports from here, some of them defined below."""
 
 
+ALL = "all"
+"""Stands for every family where names are given."""
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """Return the names of families in a list with commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def is_listed(family: str, names: str) -> bool:
+    """Return whether a list with commas names a family, or all."""
+    return not {family, ALL}.isdisjoint(listed(names))
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A family of indexes.
@@ -39,8 +53,8 @@ class Family:
     report; the chosen indexes of a family without a section stand in the tables of all families. ``measured``
     returns how its indexes of files are measured for the one choice, and how the advice on them is published.
     ``properties`` returns the properties that the table's part of ``recommendations`` keeps of its answers,
-    beside those of every family. Each of these functions imports its modules when it is called: the DAG file,
-    too, looks at families.
+    beside those of every family. Each of these functions imports its modules when it is called: many look at
+    families without it.
     """
 
     name: str

@@ -18,12 +18,13 @@ from starskip.advisor.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.advisor.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.errors import SourceError
 from starskip.execution.progress import Progress
-from starskip.pinot.logs.log_files import log_files, log_splits
+from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.settings import Settings
+from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import QUANTILES
 
 _MERGED_BATCHES = 64

@@ -36,12 +36,13 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
 from starskip.execution.spooled_batches import SpooledBatches
-from starskip.pinot.logs.log_files import LogSplit, log_files, log_splits
+from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
+from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import INDEX_SIZES, QUERIES
 from starskip.tables.table_overview import IndexColumns, TableOverview
 from starskip.tables.untracked_indexes import untracked_indexes

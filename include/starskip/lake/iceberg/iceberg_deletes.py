@@ -9,20 +9,32 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from starskip.lake.plain_paths import plain_path
 from starskip.lake.table_snapshot import DELETES
 
-if TYPE_CHECKING:
-    from starskip.lake.iceberg.iceberg_manifests import Entry
-
 _POSITION, _EQUALITY = 1, 2
 _PATH_COLUMN = 2147483546
 """The reserved field id of the column of position deletes that names data files."""
 _Numbered = list[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A live file of a manifest: its fields by the names that were asked for, with what it inherits.
+
+    ``added``: the number of the commit that added the file, see ``_added`` of ``iceberg_manifests``.
+    """
+
+    file: dict[str, Any]
+    sequence: int
+    added: int
+    spec_id: int
+    partition: tuple[Any, ...]
 
 
 class DeleteFiles:

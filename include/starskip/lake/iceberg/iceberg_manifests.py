@@ -30,7 +30,7 @@ from pyiceberg.types import StructType
 from starskip.errors import SourceError, StarskipError
 from starskip.lake.iceberg.iceberg_avro import IcebergAvroFile, manifests_of
 from starskip.lake.iceberg.iceberg_bounds import bounds_by_column
-from starskip.lake.iceberg.iceberg_deletes import DeleteFiles
+from starskip.lake.iceberg.iceberg_deletes import DeleteFiles, Entry
 from starskip.lake.iceberg.iceberg_files import StoredFileIO
 from starskip.lake.iceberg.iceberg_metadata import damaged
 from starskip.lake.iceberg.iceberg_schema import arrow_type
@@ -65,20 +65,6 @@ _FILE = {
     145: "content_bytes",
 }
 _BOUNDS = {110: "nulls", 137: "nans", 125: "lower", 128: "upper"}
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A live file of a manifest: its requested fields by name, and the fields that it inherits.
-
-    ``added``: the number of the commit that added the file, see ``_added``.
-    """
-
-    file: dict[str, Any]
-    sequence: int
-    added: int
-    spec_id: int
-    partition: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError, StorageOutage
 from starskip.night.lake_only import LAKE_ONLY
 from starskip.night.quality.judge_views import judge
+from starskip.night.stage_functions import stage_gate
 from starskip.skipping.registry import load_modules
 
 _READABLE = "readable"
@@ -61,7 +62,8 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
 
 def gates_after(stage: Stage, night: Night) -> Sequence[Gate]:
     """Return the gate of the stage, if it has one, and the families' gates for that stage."""
-    own = (stage.load_gate(),) if stage.gate else ()
+    gate = stage_gate(stage.name)
+    own = () if gate is None else (gate,)
     of_families = [family.gates() for family in families_of_night(night).known if family.gates is not None]
     return (*own, *(gates[stage.name] for gates in of_families if stage.name in gates))
 

@@ -20,7 +20,7 @@ from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
-from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.log_splits import LogSplit
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
 from starskip.pinot.logs.record_reader import LogRecord, read_records
 from starskip.pinot.logs.record_start import CONTAINER, EVENT_START, PREFIX

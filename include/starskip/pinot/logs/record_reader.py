@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.log_files import LogSplit
+from starskip.pinot.logs.log_splits import LogSplit
 from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
+from starskip.storage.files.file_blocks import DamagedFileError, file_blocks
 
 BLOCK_BYTES = 1 << 20
 MAX_RECORD_BYTES = 4 << 20
@@ -47,7 +47,7 @@ def read_records(split: LogSplit) -> Iterator[LogRecord]:
     first_byte = max(split.start - 1, 0)  # the byte before shows whether the split begins with a line
     record = _OpenRecord(0) if split.start == 0 else None
     base, tail, flaw = first_byte, b"", None
-    blocks = file_blocks(split, first_byte, BLOCK_BYTES)
+    blocks = file_blocks(split.path, split.compression, first_byte, BLOCK_BYTES)
     if split.start == 0:
         blocks = _text_blocks(blocks)
     at_end = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from starskip.pinot.logs.line_formats import FORMATS
+from starskip.storage.files.file_blocks import has_control_characters
 
 CONTAINER = rb"[\w.-]{1,80}+ {0,40}+\| ?"
 """The name that Docker Compose puts before every physical line, continuation lines too."""
@@ -46,7 +47,6 @@ text.
 _OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
 _EVENT = rb'(?>\xef\xbb\xbf|)[ \t]{0,40}+(?>[\[,]\s{0,40}+|)\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
 _START = TIMED_START + b"|" + BARE_START + b"(?:" + _OPENINGS + b")|" + _EVENT
-_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 EVENT_START = re.compile(_EVENT)
 """Matches the first bytes of a JSON object, also as an element of an array.
@@ -69,4 +69,4 @@ def is_binary(head: bytes) -> bool:
     Control characters may stand in a query, so a head in which a record begins is text.
     """
     head = head[:SNIFFED_BYTES]
-    return bool(_CONTROL.search(head)) and not RECORD_START.match(head) and not RECORD_BOUNDARY.search(head)
+    return has_control_characters(head) and not RECORD_START.match(head) and not RECORD_BOUNDARY.search(head)

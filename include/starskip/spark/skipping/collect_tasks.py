@@ -30,7 +30,7 @@ from starskip.file_metadata.table_files import DamagedFiles
 from starskip.file_metadata.write_collected import Groups, write_collected
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.map_in_arrow import map_in_arrow
-from starskip.spark.skipping.list_files import one_slash
+from starskip.spark.skipping.table_relation import one_slash
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.encryption.data_key import DataKey

@@ -21,9 +21,9 @@ from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.lake_bounds import bounds_of
 from starskip.spark.skipping.lake_columns import COLUMNS, columns_text
 from starskip.spark.skipping.lake_relation import LakeRelation
-from starskip.spark.skipping.list_files import ListedTable
 from starskip.spark.skipping.listed_files import listed_files
 from starskip.spark.skipping.spark_reader import SparkReader
+from starskip.spark.skipping.table_relation import ListedTable
 from starskip.storage.staged_write import StagedWrite
 
 _AT_ONCE = 50_000

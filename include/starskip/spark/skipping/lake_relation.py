@@ -11,7 +11,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name, column_path, quoted
+from starskip.skipping.file_metadata import Mask
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.files_without_ids import FIELD_ID, files_without_ids, schema_by_names
@@ -34,11 +35,13 @@ from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, jvm_nam
 from starskip.spark.skipping.lake_columns import Path, StoredColumn, identity_of, stored_columns
 from starskip.spark.skipping.lake_signature import lake_signature
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES
-from starskip.spark.skipping.table_relation import COLLECTING, FILE_PATH, TableRelation, file_path_of
-
-if TYPE_CHECKING:
-    from starskip.skipping.file_metadata import Mask
-    from starskip.spark.skipping.list_files import ListedTable
+from starskip.spark.skipping.table_relation import (
+    COLLECTING,
+    FILE_PATH,
+    ListedTable,
+    TableRelation,
+    file_path_of,
+)
 
 log = logging.getLogger("starskip.skipping")
 _OF_MANIFESTS = frozenset({"minmax", "nulls", "partition"})
@@ -85,6 +88,11 @@ class LakeRelation(TableRelation):
     """The columns of the metadata's indexes, deleted ones too, by their names in the metadata."""
     stale: bool
     """True where an indexed column has another type now, or is not recorded in the metadata."""
+
+    @property
+    def is_of_snapshot(self) -> bool:
+        """See TableRelation."""
+        return True
 
     @property
     def names_in_files(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,34 +15,11 @@ from starskip.file_metadata.match_paths import match_paths, same_files
 from starskip.file_metadata.table_files import TableFiles
 from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox
-from starskip.spark.skipping.lake_relation import LakeRelation
-from starskip.spark.skipping.listed_files import ListedFiles, listed_files
-from starskip.spark.skipping.table_relation import TableRelation
+from starskip.spark.skipping.listed_files import listed_files
+from starskip.spark.skipping.table_relation import ListedTable, TableRelation
 
 _ASKED_ONE_BY_ONE = 200
 """With more files the whole table is listed anew."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListedTable:
-    """``index`` is an InMemoryFileIndex of the JVM, ``listed`` its files there."""
-
-    relation: TableRelation
-    toolbox: JvmToolbox
-    index: Any
-    listed: ListedFiles
-    files: TableFiles
-
-    def encoded_paths(self, chosen: Mask) -> pa.Array:
-        """Return the paths of the chosen files as in ``_metadata.file_path``, before ``one_slash``."""
-        listed = self.listed if chosen.all() else self.listed.chosen(chosen)
-        return one_slash(listed.paths(as_uri=True))
-
-    def index_of(self, chosen: Mask) -> Any:
-        """Return the listing of only the chosen files, without asking the file system."""
-        if chosen.all():
-            return self.index
-        return self.listed.chosen(chosen).index(self.relation.session._jsparkSession)
 
 
 def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0) -> ListedTable:
@@ -55,8 +31,8 @@ def list_files(relation: TableRelation, *, anew: bool, clock_behind_ms: int = 0)
     toolbox = JvmToolbox(relation.session)
     now_ms = int(time.time() * 1000)
     index = relation.relation.location()
-    if isinstance(relation, LakeRelation):
-        pass  # the files of its snapshot
+    if relation.is_of_snapshot:
+        pass  # Its files stay as they are.
     elif anew or relation.listed_ms is None or index.getClass().getSimpleName() != "InMemoryFileIndex":
         index = _fresh_index(relation, toolbox)
     else:
@@ -98,11 +74,6 @@ def _status(listed: ListedTable, path: str) -> tuple[int, int] | None:
     except Py4JError:
         return None
     return status.getLen(), status.getModificationTime()
-
-
-def one_slash(paths: pa.Array) -> pa.Array:
-    """Write paths with one slash: Spark writes either ``file:/x`` or ``file:///x``."""
-    return pc.replace_substring_regex(paths, "^file:/+", "file:/")
 
 
 def _fresh_index(relation: TableRelation, toolbox: JvmToolbox) -> Any:

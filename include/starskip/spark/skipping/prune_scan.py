@@ -20,7 +20,6 @@ from starskip.skipping.failing_indexes import Failures
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.compatible_indexes import CompatibleIndexes
-from starskip.spark.skipping.find_indexes import Scan
 from starskip.spark.skipping.lake_columns import ColumnTranslation, secondary_columns_of, stored_columns
 from starskip.spark.skipping.lake_scan import LakeScan
 from starskip.spark.skipping.leaf_predicates import Predicates, attribute_identity
@@ -34,6 +33,8 @@ from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.secondary_settings import secondary_settings
 from starskip.spark.skipping.spark_listing import may_hold
 from starskip.spark.skipping.why_not_skipped import why_not_skipped
+
+Scan = PlainScan | LakeScan
 
 
 def prune_scan(scan: Scan, leaf: Node, predicates: Predicates, plan: Any, warnings: RuleWarnings) -> Any:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,9 @@ from starskip.spark.skipping.spark_listing import forget_oldest
 
 log = logging.getLogger("starskip.skipping")
 
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_COMMANDS = (f"{_LOGICAL}.Command", f"{_LOGICAL}.CommandResult")
+"""Plans that are no queries, such as SET."""
 _SCAN = "org.apache.spark.sql.execution.FileSourceScanExec"
 _SCAN_V2 = "org.apache.spark.sql.execution.datasources.v2.BatchScanExec"
 _ICEBERG = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
@@ -66,7 +68,6 @@ class QueryReports:
         self._callers: set[int] = set()
         # Not Spark's local properties, which go into its event logs, and from one Python thread to another.
         self._caller = toolbox.jvm.java.lang.InheritableThreadLocal()
-        self._apart = threading.local()
         self._numbers = toolbox.jvm.com.google.common.collect.MapMaker().weakKeys().makeMap()
         self._queries: OrderedDict[int, _Query] = OrderedDict()
         self._finished: OrderedDict[int, _Query] = OrderedDict()
@@ -77,11 +78,9 @@ class QueryReports:
         self._listener = new_java(toolbox.gateway, "ListenerUntilExit")
         self._listener.handOnTo(_Listener(self))
 
-    def planned(self, reports: list[RelationReport]) -> None:
+    def planned(self, plan: Any, reports: list[RelationReport]) -> None:
         """Add the reports of a plan, or of a subquery, to the query that this thread is planning."""
-        apart: list[RelationReport] | None = getattr(self._apart, "reports", None)
-        if apart is not None:
-            apart.extend(reports)
+        if not reports and any(self._toolbox.is_of(each, plan) for each in _COMMANDS):
             return
         tracker = self._toolbox.jvm.org.apache.spark.sql.catalyst.QueryPlanningTracker.get()
         if not tracker.isDefined():
@@ -96,16 +95,6 @@ class QueryReports:
             if self._current_thread_name().startswith(_STREAMING):
                 # Spark reports the end of streaming batches to no listener.
                 self._keep_finished(query)
-
-    @contextmanager
-    def apart(self) -> Iterator[list[RelationReport]]:
-        """Gather the reports of a plan that Spark is not optimising, in this thread."""
-        reports: list[RelationReport] = []
-        self._apart.reports = reports
-        try:
-            yield reports
-        finally:
-            del self._apart.reports
 
     def skipped(self, execution: Any, reports: list[RelationReport]) -> None:
         """Make a query that skip() pruned the last one of this thread, before it has run, too."""

@@ -7,8 +7,9 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -23,9 +24,11 @@ from starskip.skipping.registry import load_modules
 from starskip.spark.skipping.failures import error_summary
 from starskip.spark.skipping.jvm_toolbox import JvmToolbox
 from starskip.spark.skipping.on_spark_connect import classic_only
+from starskip.spark.skipping.overwritten_tables import OverwrittenTables
 from starskip.spark.skipping.query_reports import QueryReports
-from starskip.spark.skipping.relation_facts import emptied_folder, relations_of
+from starskip.spark.skipping.relation_facts import relations_of
 from starskip.spark.skipping.relation_report import RelationReport, other_report
+from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.self_test import check_rule, check_skip
 from starskip.spark.skipping.skipping_rule import SkippingRule
 from starskip.spark.skipping.table_finder import TableFinder
@@ -46,9 +49,12 @@ class _Skipping:
         self.toolbox = JvmToolbox(spark)
         self.tables = TableFinder(time.monotonic)
         secondary = TableFinder(time.monotonic, SECONDARY_ARTEFACT, secondary_index)
+        self.enabled = False
         self.reports = QueryReports(self.toolbox)
-        self.rule = SkippingRule(self.toolbox, self.tables, secondary, self.reports.planned)
-        self.reports.ended = self._ended
+        self.overwritten = OverwrittenTables(self.toolbox, self.tables)
+        self.reports.ended = self.overwritten.ended
+        self._warnings = RuleWarnings()
+        self.rule = SkippingRule(self.toolbox, (self.tables, secondary), self._warnings)
         self.registered = False
         self.tested: set[str] = set()
         """Sessions, by UUID, whose planning was tested to skip files."""
@@ -57,22 +63,34 @@ class _Skipping:
 
     def switch(self, *, enabled: bool) -> None:
         """Turn the rule on or off; turning it off forgets the statistics."""
-        self.rule.enabled = self.reports.enabled = enabled
+        self.enabled = self.reports.enabled = enabled
         if not enabled:
             self.reports.forget()
-
-    def _ended(self, plan: Any) -> None:
-        overwritten = self.rule.overwritten
-        if overwritten.has_pending and (folder := emptied_folder(plan)) is not None:
-            overwritten.ended(folder)
 
     def register(self, spark: SparkSession) -> None:
         """Make Spark apply the rule once to each planned query, in this session and new ones."""
         if not self.registered:
-            made = self.toolbox.subclass_instance(_RULE, "apply", self.rule.apply)
+            made = self.toolbox.subclass_instance(_RULE, "apply", self.apply)
             extensions = spark._jsparkSession.extensions()
             extensions.injectPreCBORule(self.toolbox.constant_function(made))
             self.registered = True
+
+    def apply(self, plan: Any) -> Any:
+        """Return the plan that Spark goes on with: the plan itself if anything fails, or while disabled."""
+        if not self.enabled:
+            return plan
+        try:
+            return self.pruned(plan, partial(self.reports.planned, plan))
+        except Exception as error:
+            self._warnings.read_whole(error, "a query")
+            return plan
+
+    def pruned(self, plan: Any, report: Callable[[list[RelationReport]], None]) -> Any:
+        """Return the plan with pruned scans, even while disabled; ``report`` as the rule has it."""
+        relations = relations_of(plan)
+        if relations.emptied is not None:
+            self.overwritten.planned(relations.emptied, self.rule.metadata_root)
+        return self.rule.pruned(plan, relations, report)
 
 
 _lock = threading.RLock()
@@ -86,7 +104,7 @@ def _stop_callbacks() -> None:
         with suppress(Exception):  # for example because the JVM has ended
             skipping.reports.close()
         with suppress(Exception):
-            skipping.rule.overwritten.keep_all()
+            skipping.overwritten.keep_all()
 
 
 @classic_only
@@ -139,7 +157,7 @@ def disable(spark: SparkSession) -> None:
 def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[bool]:
     """Enable skipping within the context only; yields whether it is enabled."""
     found = _of_contexts.get(spark.sparkContext)
-    before = (False, None) if found is None else (found.rule.enabled, found.rule.metadata_root)
+    before = (False, None) if found is None else (found.enabled, found.rule.metadata_root)
     keys = {} if found is None else found.keys
     enable(spark, metadata_root, keys=keys)
     try:
@@ -156,7 +174,7 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
 def is_enabled(spark: SparkSession) -> bool:
     """Return whether queries skip files."""
     skipping = _of_contexts.get(spark.sparkContext)
-    return skipping is not None and skipping.rule.enabled
+    return skipping is not None and skipping.enabled
 
 
 @classic_only
@@ -217,7 +235,7 @@ def explain(query: DataFrame | str, spark: SparkSession | None = None) -> list[d
         query = spark.sql(query)
     session = query.sparkSession
     skipping = _of_contexts.get(session.sparkContext)
-    if skipping is None or not skipping.rule.enabled:
+    if skipping is None or not skipping.enabled:
         raise ConfigError("skipping is not enabled: call enable(spark) first", setting="spark")
     if query.isStreaming:
         # Spark does not plan a stream that has not started.
@@ -252,7 +270,7 @@ def keep_overwritten(spark: SparkSession) -> None:
     """Restore the lists of indexes of tables that were overwritten in this process."""
     skipping = _of_contexts.get(spark.sparkContext)
     if skipping is not None:
-        skipping.rule.overwritten.keep_all()
+        skipping.overwritten.keep_all()
 
 
 def _check_once(skipping: _Skipping, spark: SparkSession) -> None:
@@ -275,8 +293,8 @@ def _of(spark: SparkSession) -> _Skipping:
 def _pruned(skipping: _Skipping, dataframe: DataFrame) -> tuple[DataFrame, list[RelationReport]]:
     spark = dataframe.sparkSession
     plan = dataframe._jdf.queryExecution().optimizedPlan()
-    with skipping.reports.apart() as reports:
-        plan = skipping.rule.pruned(plan)
+    reports: list[RelationReport] = []
+    plan = skipping.pruned(plan, reports.extend)
     datasets = skipping.toolbox.jvm.org.apache.spark.sql.classic.Dataset
     return DataFrame(datasets.ofRows(spark._jsparkSession, plan), spark), reports
 

@@ -20,8 +20,8 @@ from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.collect import collect
 from starskip.spark.skipping.collect_footers import collect_footers, damaged_by_footers, footer_plan
 from starskip.spark.skipping.collect_tasks import reading_failures
-from starskip.spark.skipping.list_files import ListedTable, changed_since, list_files
-from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, TableRelation
+from starskip.spark.skipping.list_files import changed_since, list_files
+from starskip.spark.skipping.table_relation import SCHEMA_OPTION, TEXT_FORMATS, ListedTable, TableRelation
 from starskip.storage.staged_write import StagedWrite
 
 _MOST_UNKNOWN_RATIO = 0.5

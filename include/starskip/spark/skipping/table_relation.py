@@ -1,4 +1,4 @@
-"""A table as Spark resolves it: the relation that is listed and read while metadata is collected."""
+"""A table as Spark resolves it, and its files as Spark lists them: what metadata is collected of."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -16,9 +18,13 @@ from pyspark.sql import functions as sql
 from pyspark.sql.types import DataType, StructType
 
 from starskip.errors import SourceError
+from starskip.file_metadata.table_files import TableFiles
 from starskip.predicates.column_name import column_name, column_path
+from starskip.skipping.file_metadata import Mask
+from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.failures import reason_of
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, java_list, jvm_names
+from starskip.spark.skipping.listed_files import ListedFiles
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.read_signature import (
     CATALOGS_PARTITIONS,
@@ -29,11 +35,6 @@ from starskip.spark.skipping.read_signature import (
 )
 from starskip.spark.skipping.read_signature import options as all_options
 from starskip.spark.skipping.relation_facts import folders_name_partitions, small_names
-
-if TYPE_CHECKING:
-    from starskip.skipping.file_metadata import Mask
-    from starskip.skipping.skipping_index import SkippingIndex
-    from starskip.spark.skipping.list_files import ListedTable
 
 _SURE_OF_ALL_ROWS = {
     # A file that is skipped now because it cannot be read may be read at the next query.
@@ -82,6 +83,11 @@ class TableRelation:
     def relation(self) -> Any:
         """The HadoopFsRelation of the JVM."""
         return self.logical.relation()
+
+    @property
+    def is_of_snapshot(self) -> bool:
+        """Return whether its files are those of a snapshot, which another listing would not change."""
+        return False
 
     @property
     def names_in_files(self) -> bool:
@@ -180,6 +186,33 @@ class TableRelation:
             return None
         own = options.get(_CORRUPT) or self.session.conf.get("spark.sql.columnNameOfCorruptRecord")
         return own if own in self.relation.dataSchema().fieldNames() else MALFORMED
+
+
+@dataclass(frozen=True, slots=True)
+class ListedTable:
+    """``index`` is an InMemoryFileIndex of the JVM, ``listed`` its files there."""
+
+    relation: TableRelation
+    toolbox: JvmToolbox
+    index: Any
+    listed: ListedFiles
+    files: TableFiles
+
+    def encoded_paths(self, chosen: Mask) -> pa.Array:
+        """Return the paths of the chosen files as in ``_metadata.file_path``, before ``one_slash``."""
+        listed = self.listed if chosen.all() else self.listed.chosen(chosen)
+        return one_slash(listed.paths(as_uri=True))
+
+    def index_of(self, chosen: Mask) -> Any:
+        """Return the listing of only the chosen files, without asking the file system."""
+        if chosen.all():
+            return self.index
+        return self.listed.chosen(chosen).index(self.relation.session._jsparkSession)
+
+
+def one_slash(paths: pa.Array) -> pa.Array:
+    """Write paths with one slash: Spark writes either ``file:/x`` or ``file:///x``."""
+    return pc.replace_substring_regex(paths, "^file:/+", "file:/")
 
 
 def file_path_of(rows: DataFrame) -> Column:

@@ -19,7 +19,7 @@ from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.secondary.lifecycle import ARTEFACT
 from starskip.secondary.merge_cuts import RunFiles
-from starskip.secondary.run_files import paired
+from starskip.secondary.run_format import paired
 from starskip.secondary.secondary_index import Kind, secondary_index
 from starskip.settings import Settings
 from starskip.storage.storage_for import storage_for

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 from starskip.settings import SettingsGroup, setting
 
+SKIPPING_NAME = "skipping"
+"""Name of the family, and of the group of its settings."""
+
 
 @dataclass(frozen=True, slots=True)
 class SkippingSettings(SettingsGroup):
     """Settings of skipping indexes, beside the settings of all advice."""
 
-    group = "skipping"
+    group = SKIPPING_NAME
     heading = "Which skipping indexes are advised"
 
     max_skipping_size_ratio: float = setting(

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, AnswersChosen
-from starskip.advisor.families.star_tree.family import STAR_TREE
 from starskip.advisor.families.star_tree.recommend.asked_shape import UnanswerableShape
 from starskip.advisor.families.star_tree.recommend.candidates import RefusedTree
 from starskip.advisor.families.star_tree.recommend.star_tree_candidates import NO_TREES, StarTreeCandidates
+from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.advisor.families.verdict import Verdict
 
 _MOST_REFUSED = 20
@@ -36,7 +36,7 @@ def star_tree_properties(
     for shape in candidates.unanswerable:
         unanswerable[shape.reason] += round(shape.queries)
     total = max(candidates.total_entries, 1.0)
-    refused = [each for each in chosen.refused if each[0].index.family == STAR_TREE.name]
+    refused = [each for each in chosen.refused if each[0].index.family == STAR_TREE_NAME]
     return {
         "star_trees": [
             {
@@ -49,7 +49,7 @@ def star_tree_properties(
                 },
             }
             for position, tree in enumerate(chosen.answers)
-            if tree.index.family == STAR_TREE.name
+            if tree.index.family == STAR_TREE_NAME
         ],
         "refused_star_trees": [
             *(_refused_answer(*each) for each in refused[:_MOST_REFUSED]),
@@ -77,7 +77,7 @@ def offered_tree_properties(chosen: AnswersChosen, offer: AnswerOffer | None) ->
 
 def _by_starskip_only(chosen: AnswersChosen, candidates: StarTreeCandidates) -> list[UnanswerableShape]:
     """Return the shapes that a chosen tree answers on the lake and not in Pinot, the heaviest first."""
-    configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE.name]
+    configs = [each.detail.config for each in chosen.answers if each.index.family == STAR_TREE_NAME]
     found = [
         shape
         for shape in candidates.unanswerable

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.log_files import Compression, LogSplit
-from starskip.pinot.logs.record_start import is_binary
+from starskip.storage.files.file_blocks import (
+    DamagedFileError,
+    compression_of,
+    file_blocks,
+    has_control_characters,
+)
 from starskip.storage.files.open_file import file_head, open_file
 
 MAX_LINE_BYTES = 8 << 20
 """A plan's line has some 100 kB; JSON takes ten times a line's bytes once it is read."""
 KEPT_BYTES = 2_000
 _BLOCK_BYTES = 1 << 20
-_MAGIC: tuple[tuple[bytes, Compression], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_EVENT_START = re.compile(rb'(?:\A(?:\xef\xbb\xbf)?|\n)\s*\{\s*"')
+"""A file in whose head an event begins is text, whatever damage it has behind that."""
 _LZ4_MAGIC = b"LZ4Block"
 _LZ4_HEADER = struct.Struct("<8sBiii")
 _LZ4_METHOD, _LZ4_LEVEL, _LZ4_STORED, _LZ4_PACKED = 0xF0, 0x0F, 0x10, 0x20
@@ -73,10 +78,10 @@ def _blocks(path: str) -> Iterator[bytes]:
         head, _ = file_head(path, 512)
     except OSError as error:
         raise DamagedFileError("unreadable_file", str(error.strerror or error)) from error
-    for magic, compression in _MAGIC:
-        if head.startswith(magic):
-            yield from file_blocks(LogSplit(path, 0, None, compression), 0, _BLOCK_BYTES)
-            return
+    compression = compression_of(head)
+    if compression != "none":
+        yield from file_blocks(path, compression, 0, _BLOCK_BYTES)
+        return
     if head.startswith(_LZ4_MAGIC):
         yield from _lz4_blocks(path)
         return
@@ -84,9 +89,9 @@ def _blocks(path: str) -> Iterator[bytes]:
         if head.startswith(magic):
             detail = f"{name} is not read: set spark.eventLog.compression.codec to zstd or lz4"
             raise DamagedFileError("unknown_file_format", detail)
-    if is_binary(head):
+    if has_control_characters(head) and not _EVENT_START.search(head):
         raise DamagedFileError("unknown_file_format", "not a text file")
-    yield from file_blocks(LogSplit(path, 0, None, "none"), 0, _BLOCK_BYTES)
+    yield from file_blocks(path, "none", 0, _BLOCK_BYTES)
 
 
 def _lz4_blocks(path: str) -> Iterator[bytes]:

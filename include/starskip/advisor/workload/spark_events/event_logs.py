@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from starskip.errors import SourceError
-from starskip.pinot.logs.log_files import log_files
 from starskip.storage.files.list_folder import list_folder
+from starskip.storage.files.log_files import log_files
 
 _ROLLED = re.compile(r"events_(\d{1,18})_.+?(\.compact)?")
 _FOLDER = "eventlog_v2_"

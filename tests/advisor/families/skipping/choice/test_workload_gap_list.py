@@ -10,9 +10,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skip_choice import choose_indexes
-from starskip.advisor.families.skipping.choice.alternatives import QuerySkips, alternatives
-from starskip.advisor.families.skipping.choice.index_choice import SkippingLimits
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
+from starskip.advisor.families.file_indexes.alternatives import QuerySkips, alternatives
+from starskip.advisor.families.file_indexes.index_choice import FileIndexLimits
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.build_clause import generate_clause
@@ -202,7 +202,7 @@ def test_choice_from_predicates_to_indexes() -> None:
         skips.append(QuerySkips(f"q{number}", 1.0, alternatives(clause, metadata)))
     patterns = skip_patterns(skips, np.full(len(files), 100))
     sizes = {"minmax:c": 16, "gaplist:c:1": 32, "gaplist:c:4": 80}
-    choice = choose_indexes(patterns, sizes, SkippingLimits(min_gain_ratio=0.01))
+    choice = choose_indexes(patterns, sizes, FileIndexLimits(min_gain_ratio=0.01))
     assert [item.index.column for item in choice.chosen] == ["gaplist:c:1"]
     assert choice.saving == 100 * 2 * 20
     assert {item.index.column: item.reason.value for item in choice.refused} == {

@@ -14,6 +14,17 @@ from typing import Any
 
 import numpy as np
 
+from starskip.advisor.families.file_indexes.alternatives import Alternative, QuerySkips
+from starskip.advisor.families.file_indexes.file_advice import (
+    choice_limits,
+    last_choice,
+    measured_or_note,
+    publish_rows,
+)
+from starskip.advisor.families.file_indexes.index_choice import IndexChoice
+from starskip.advisor.families.file_indexes.judge_choice import FileIndexTask
+from starskip.advisor.families.file_indexes.own_statistics import OwnStatistics, own_statistics
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import lake_workload
 from starskip.advisor.families.measured import Measured, MeasuredAdvice, SkippedFiles
@@ -23,19 +34,7 @@ from starskip.advisor.families.secondary.advice.sampled_table import (
     indexed_sample,
 )
 from starskip.advisor.families.secondary.advice.secondary_candidates import secondary_candidates
-from starskip.advisor.families.secondary.family import SECONDARY
 from starskip.advisor.families.secondary.refresh_secondary_indexes import ADVICE
-from starskip.advisor.families.skipping.advice.file_advice import (
-    choice_limits,
-    last_choice,
-    measured_or_note,
-    publish_rows,
-)
-from starskip.advisor.families.skipping.advice.own_statistics import OwnStatistics, own_statistics
-from starskip.advisor.families.skipping.choice.alternatives import Alternative, QuerySkips
-from starskip.advisor.families.skipping.choice.index_choice import IndexChoice
-from starskip.advisor.families.skipping.choice.judge_choice import SkippingTask
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
 from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.lake_queries import LakeQuery
@@ -44,7 +43,7 @@ from starskip.file_metadata.metadata_location import metadata_location
 from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
-from starskip.secondary.settings import SecondarySettings
+from starskip.secondary.settings import SECONDARY_NAME, SecondarySettings
 from starskip.secondary.surviving_files import surviving_files
 from starskip.secondary.table_files import full_path, hadoop_path, why_not_indexed
 from starskip.storage.lake_schemas import SECONDARY_ADVICE
@@ -89,7 +88,7 @@ def measured_secondary(
     def advice_of(note: str) -> SecondaryAdvice:
         return SecondaryAdvice((), {"note": note})
 
-    return measured_or_note(night, table, SECONDARY, measure, advice_of)
+    return measured_or_note(night, table, SECONDARY_NAME, measure, advice_of)
 
 
 def _measured(
@@ -139,19 +138,19 @@ def _measured(
         index.specification: round(metadata.size_bytes(index.specification) * scale)
         for index in metadata.indexes
     }
-    task = SkippingTask(
+    task = FileIndexTask(
         patterns,
         sizes,
         choice_limits(night, float(metadata.sizes.sum()) * scale, settings.max_secondary_size_ratio),
+        SECONDARY_NAME,
         last_choice(night, table, snapshot_of, ADVICE),
         scale,
-        SECONDARY.name,
     )
 
     def advise(chosen: Collection[Index], gap_ratio: float) -> tuple[SecondaryAdvice, Sequence[str]]:
         judged = task.judged(chosen, gap_ratio)
         faulty = [
-            refused(Index(SECONDARY.name, name), Reason.CANNOT_BE, fault, None)
+            refused(Index(SECONDARY_NAME, name), Reason.CANNOT_BE, fault, None)
             for name, fault in candidates.faults.items()
         ]
         judged = replace(judged, refused=(*judged.refused, *faulty))

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from starskip.advisor.families.file_indexes.index_choice import IndexChoice
+from starskip.advisor.families.file_indexes.own_statistics import OwnStatistics
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import LakeWorkload
 from starskip.advisor.families.skipping.advice.measured_benefit import CountedRows, read_files
-from starskip.advisor.families.skipping.advice.own_statistics import OwnStatistics
-from starskip.advisor.families.skipping.choice.index_choice import IndexChoice
 from starskip.advisor.families.skipping.choice.layout_notice import (
     LayoutNotice,
     QueryLayout,
     column_shares,
     layout_notice,
 )
-from starskip.advisor.families.skipping.family import SKIPPING
 from starskip.advisor.families.skipping.indicators import Indicators, IndicatorState, WorkloadIndicators
+from starskip.advisor.families.skipping.settings import SKIPPING_NAME
 from starskip.advisor.families.verdict import Reason, refused
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.file_metadata.table_metadata import TableMetadata
@@ -115,7 +115,7 @@ def _advice_rows(
 ) -> list[dict[str, Any]]:
     ranked = [(each, rank) for rank, each in enumerate(choice.chosen, start=1)]
     not_measured = [
-        refused(Index(SKIPPING.name, name), reason, detail, None)
+        refused(Index(SKIPPING_NAME, name), reason, detail, None)
         for reason, details in ((Reason.COVERED_BY_FORMAT, covered), (Reason.CANNOT_BE, faults))
         for name, detail in details.items()
     ]

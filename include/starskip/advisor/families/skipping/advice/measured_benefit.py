@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from starskip.advisor.families.file_indexes.alternatives import Alternative, QuerySkips, alternatives
+from starskip.advisor.families.file_indexes.own_statistics import OwnStatistics
 from starskip.advisor.families.lake_workload import LakeWorkload
-from starskip.advisor.families.skipping.advice.own_statistics import OwnStatistics
-from starskip.advisor.families.skipping.choice.alternatives import Alternative, QuerySkips, alternatives
 from starskip.advisor.families.skipping.indicators import WorkloadIndicators, indicators
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.file_metadata.match_paths import match_paths

@@ -9,10 +9,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.families.file_indexes.file_advice import choice_limits
+from starskip.advisor.families.file_indexes.judge_choice import FileIndexTask
+from starskip.advisor.families.file_indexes.own_statistics import (
+    OwnStatistics,
+    format_with_statistics,
+    is_of_own_statistics,
+    own_statistics,
+)
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import LakeWorkload
 from starskip.advisor.families.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
-from starskip.advisor.families.skipping.advice.file_advice import choice_limits
 from starskip.advisor.families.skipping.advice.measured_benefit import (
     CountedRows,
     counted_rows,
@@ -20,18 +28,10 @@ from starskip.advisor.families.skipping.advice.measured_benefit import (
     query_skips,
 )
 from starskip.advisor.families.skipping.advice.measured_candidates import skipping_candidates
-from starskip.advisor.families.skipping.advice.own_statistics import (
-    OwnStatistics,
-    format_with_statistics,
-    is_of_own_statistics,
-    own_statistics,
-)
 from starskip.advisor.families.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.advisor.families.skipping.choice.column_uses import column_uses
-from starskip.advisor.families.skipping.choice.judge_choice import SkippingTask
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
 from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
-from starskip.advisor.families.skipping.settings import SkippingSettings
+from starskip.advisor.families.skipping.settings import SKIPPING_NAME, SkippingSettings
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.file_metadata.open_metadata import open_metadata
@@ -58,7 +58,7 @@ class MeasuredTable:
     metadata: TableMetadata
     counted: CountedRows
     sample: Mapping[str, pa.Array]
-    task: SkippingTask
+    task: FileIndexTask
     faults: Mapping[str, str]
     covered: Mapping[str, str]
     own: OwnStatistics | None
@@ -123,10 +123,11 @@ def measured_table(
     columns = _ordered_columns(workload)
     relevant = counted.relevant(metadata.files)
     own = own_statistics(lake, metadata.paths)
-    task = SkippingTask(
+    task = FileIndexTask(
         skip_patterns(query_skips(workload, metadata, relevant, own), metadata.sizes),
         dict(index_sizes(metadata)),
         choice_limits(night, float(metadata.sizes.sum()), settings.max_skipping_size_ratio),
+        SKIPPING_NAME,
         kept,
         (metadata.total_rows or 0) / max(float(metadata.sizes.sum()), 1.0),
     )

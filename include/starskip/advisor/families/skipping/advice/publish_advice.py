@@ -11,19 +11,19 @@ from collections.abc import Collection, Mapping, Sequence
 
 import pyarrow as pa
 
-from starskip.advisor.families.index import Index
-from starskip.advisor.families.lake_workload import lake_workload
-from starskip.advisor.families.measured import Measured, MeasuredAdvice, SkippedFiles
-from starskip.advisor.families.skipping.advice.advice_rows import SkippingAdvice
-from starskip.advisor.families.skipping.advice.file_advice import (
+from starskip.advisor.families.file_indexes.file_advice import (
     last_choice,
     measured_or_note,
     publish_rows,
 )
+from starskip.advisor.families.index import Index
+from starskip.advisor.families.lake_workload import lake_workload
+from starskip.advisor.families.measured import Measured, MeasuredAdvice, SkippedFiles
+from starskip.advisor.families.skipping.advice.advice_rows import SkippingAdvice
 from starskip.advisor.families.skipping.advice.measured_benefit import read_files
 from starskip.advisor.families.skipping.advice.measured_table import measured_table
 from starskip.advisor.families.skipping.artefacts import ADVICE, SHAPES
-from starskip.advisor.families.skipping.family import SKIPPING
+from starskip.advisor.families.skipping.settings import SKIPPING_NAME
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.plugin_errors import plugin_errors
 from starskip.execution.engine import Engine
@@ -80,7 +80,7 @@ def measured_skipping(
     def advice_of(note: str) -> SkippingAdvice:
         return SkippingAdvice(properties={"note": note})
 
-    return measured_or_note(night, table, SKIPPING, measure, advice_of, warnings)
+    return measured_or_note(night, table, SKIPPING_NAME, measure, advice_of, warnings)
 
 
 MEASURED_SKIPPING = MeasuredAdvice(measured_skipping, publish_skipping_advice)

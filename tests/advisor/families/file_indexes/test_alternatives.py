@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.advisor.families.skipping.choice.alternatives import MAX_ALTERNATIVES, alternatives
+from starskip.advisor.families.file_indexes.alternatives import MAX_ALTERNATIVES, alternatives
 from starskip.skipping.clause import AllOf, AnyOf, Clause, NoFile, all_of
 from starskip.skipping.file_metadata import FileMetadata, Mask
 

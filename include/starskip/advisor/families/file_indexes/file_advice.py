@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.advisor.families.families import families_of_night
-from starskip.advisor.families.family import Family
+from starskip.advisor.families.family import is_listed
+from starskip.advisor.families.file_indexes.index_choice import FileIndexLimits
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured
-from starskip.advisor.families.skipping.choice.index_choice import SkippingLimits
 from starskip.advisor.run.night import ADVICE_NIGHTS, Night
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.errors import StarskipError, StorageOutage, printable
@@ -27,7 +26,7 @@ Rows = Sequence[Mapping[str, Any]]
 def measured_or_note(
     night: Night,
     table: str,
-    family: Family,
+    family: str,
     measure: Callable[[LakeTable], Measured | str],
     advice_of: Callable[[str], Any],
     warnings: Collection[str] = (),
@@ -42,7 +41,7 @@ def measured_or_note(
         if not (is_ours(error) or is_of_one_table(error)):
             raise error
         reason = failure_words(error)
-        problem = printable(f"table {table}: no {family.name} indexes are advised: {reason}")
+        problem = printable(f"table {table}: no {family} indexes are advised: {reason}")
         return advice_of(reason), (*warnings, problem)
 
     why_not = _why_not(night, table, family)
@@ -66,22 +65,22 @@ def measured_or_note(
     return replace(measured, advise=advise)
 
 
-def _why_not(night: Night, table: str, family: Family) -> str | None:
+def _why_not(night: Night, table: str, family: str) -> str | None:
     if table not in night.lake_tables:
         return "no lake table is configured"
-    if not families_of_night(night).has(family):
-        return f"{family.name} indexes are not among index_kinds"
+    if not is_listed(family, night.settings.advice.index_kinds):
+        return f"{family} indexes are not among index_kinds"
     return None if night.event_log_paths else "no Spark event logs are configured (sources.spark_event_logs)"
 
 
-def choice_limits(night: Night, table_bytes: float, size_ratio: float) -> SkippingLimits:
+def choice_limits(night: Night, table_bytes: float, size_ratio: float) -> FileIndexLimits:
     """Return the limits of the choice; ``size_ratio``: the share of a table's bytes that indexes may take."""
     advice = night.settings.advice
     budget = int(table_bytes * size_ratio)
     if advice.index_budget_bytes is not None:
         budget = min(budget, advice.index_budget_bytes)
     switch_gain_ratio = min(advice.switch_gain_ratio, advice.min_gain_ratio)
-    return SkippingLimits(budget, advice.min_gain_ratio, switch_gain_ratio)
+    return FileIndexLimits(budget, advice.min_gain_ratio, switch_gain_ratio)
 
 
 def publish_rows(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
+from starskip.advisor.families.file_indexes.skip_patterns import SkipPatterns
 
 Positions = npt.NDArray[np.int64]
 Amounts = npt.NDArray[np.float64]

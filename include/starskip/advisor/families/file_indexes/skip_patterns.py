@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from starskip.advisor.families.skipping.choice.alternatives import QuerySkips
+from starskip.advisor.families.file_indexes.alternatives import QuerySkips
 from starskip.skipping.file_metadata import Mask
 
 Pattern = frozenset[frozenset[str]]

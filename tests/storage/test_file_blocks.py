@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from starskip.pinot.logs.file_blocks import DamagedFileError, file_blocks
-from starskip.pinot.logs.log_files import LogSplit
+from starskip.storage.files.file_blocks import DamagedFileError, file_blocks
 
 TEXT = b"".join(b"%d line of text %d\n" % (i, random.Random(i).randrange(10**12)) for i in range(20_000))
 PACK = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor(write_checksum=True).compress}
@@ -20,7 +19,7 @@ PACK = {"gzip": gzip.compress, "zstd": zstandard.ZstdCompressor(write_checksum=T
 def read(path: Path, compression: str, block_bytes: int = 10_000) -> tuple[bytes, str | None]:
     got: list[bytes] = []
     try:
-        got.extend(file_blocks(LogSplit(str(path), 0, None, compression), 0, block_bytes))
+        got.extend(file_blocks(str(path), compression, 0, block_bytes))
     except DamagedFileError as damage:
         return b"".join(got), damage.reason
     return b"".join(got), None
@@ -85,7 +84,7 @@ class TestCompressed:
         tracemalloc.start()
         try:
             with pytest.raises(DamagedFileError) as bomb:
-                for block in file_blocks(LogSplit(str(file), 0, None, compression), 0, 1 << 20):
+                for block in file_blocks(str(file), compression, 0, 1 << 20):
                     size += len(block)
             assert bomb.value.reason == "compression_bomb"
             assert 16 << 20 < size < 32 << 20
@@ -116,7 +115,7 @@ def test_a_gzipped_log_of_equal_records_is_refused_before_it_is_read(file):
     assert len(line) * (1 << 18) * 90 > 2_200_000_000
     with pytest.raises(DamagedFileError, match="bytes hold more than"):
         size = 0
-        for each in file_blocks(LogSplit(str(file), 0, None, "gzip"), 0, 1 << 20):
+        for each in file_blocks(str(file), "gzip", 0, 1 << 20):
             size += len(each)
             assert size < 32 << 20
 
@@ -147,4 +146,4 @@ def test_vanished_file_is_unreadable(file):
 
 def test_plain_file_from_a_byte_on(file):
     file.write_bytes(TEXT)
-    assert b"".join(file_blocks(LogSplit(str(file), 7, None, "none"), 7, 100)) == TEXT[7:]
+    assert b"".join(file_blocks(str(file), "none", 7, 100)) == TEXT[7:]

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from starskip.advisor.families.lake_builds import BY_HAND, KEPT
 from starskip.advisor.families.lake_workload import LakeWorkload, lake_workload
-from starskip.advisor.families.skipping.artefacts import BUILDS, VERDICTS
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table
@@ -46,11 +45,6 @@ class Replays:
     verdicts: str
     word: str
     serves: Callable[[Mapping[str, Any]], Serves]
-
-
-def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
-    """Publish ``skipping_verdicts`` of the night's tables; tables without an index of it have none."""
-    return publish_replays(engine, night, Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True))
 
 
 def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResult:

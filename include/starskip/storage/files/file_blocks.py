@@ -1,20 +1,24 @@
 """Read a log file in bounded, decompressed blocks, up to its end or its first damage.
 
+The compression of a file is read from its first bytes, not from its name.
 Neither a block nor the state behind it grows with the file: a few kilobytes of gzip or zstd can stand for
 gigabytes, so both are fed in small portions and asked for bounded answers.
 """
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import zstandard
 
-from starskip.pinot.logs.log_files import LogSplit
 from starskip.storage.files.open_file import open_file
 
+Compression = Literal["none", "gzip", "zstd"]
+_MAGIC: tuple[tuple[bytes, Compression], ...] = ((b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"))
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _GZIP_PORTION_BYTES = 64 << 10
 _ZSTD_PORTION_BYTES = 256
 """A zstd block of 4 bytes can hold 128 KiB of text, and its decompressor takes no bound: 8 MiB a portion."""
@@ -38,17 +42,27 @@ class DamagedFileError(Exception):
         self.reason = reason
 
 
-def file_blocks(split: LogSplit, first_byte: int, block_bytes: int) -> Iterator[bytes]:
-    """Yield the bytes of the split's file from ``first_byte`` (of a plain file) to the file's end.
+def compression_of(head: bytes) -> Compression:
+    """Return how a file that begins with ``head`` is compressed."""
+    return next((compression for magic, compression in _MAGIC if head.startswith(magic)), "none")
+
+
+def has_control_characters(head: bytes) -> bool:
+    """Return whether a file that begins with ``head`` has what stands in no text as a rule."""
+    return bool(_CONTROL.search(head))
+
+
+def file_blocks(path: str, compression: Compression, first_byte: int, block_bytes: int) -> Iterator[bytes]:
+    """Yield the bytes of a file from ``first_byte`` (of a plain file) to the file's end.
 
     Raises DamagedFileError after the last good byte: "truncated_file", "damaged_file", "unreadable_file" or
     "compression_bomb".
     """
     try:
-        with open_file(split.path) as file:
-            if split.compression == "gzip":
+        with open_file(path) as file:
+            if compression == "gzip":
                 yield from _gzip_blocks(file, block_bytes)
-            elif split.compression == "zstd":
+            elif compression == "zstd":
                 yield from _zstd_blocks(file)
             else:
                 file.seek(first_byte)

@@ -1,4 +1,4 @@
-"""Offer skipping indexes to the one choice, and judge the saving of each.
+"""Offer indexes of files to the one choice, and judge the saving of each.
 
 See "Extensible Data Skipping", IV-B, problem 8. The paper adds up the benefits of indexes as if they were
 independent, and remarks that they are not (remark 10). Here the saving of a set is the bytes that its indexes
@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from starskip.advisor.families.file_indexes.coverage import Coverage, coverage
+from starskip.advisor.families.file_indexes.index_choice import FileIndexLimits, IndexChoice
+from starskip.advisor.families.file_indexes.skip_patterns import SkipPatterns
 from starskip.advisor.families.file_skips import FileSkips
 from starskip.advisor.families.index import Index
-from starskip.advisor.families.skipping.choice.coverage import Coverage, coverage
-from starskip.advisor.families.skipping.choice.index_choice import IndexChoice, SkippingLimits
-from starskip.advisor.families.skipping.choice.skip_patterns import SkipPatterns
-from starskip.advisor.families.skipping.family import SKIPPING
 from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.families.verdict import chosen as chosen_index
 from starskip.number_text import saves, share, size
@@ -25,20 +24,20 @@ MAX_PATTERNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SkippingTask:
-    """Candidates for skipping indexes of one table, their sizes and limits.
+class FileIndexTask:
+    """Candidates of one family for indexes of one table's files, their sizes and limits.
 
     ``sizes``: bytes of the candidates, None if unknown: a candidate of unknown size fits no budget. ``kept``:
     the last choice. ``rows_a_byte``: the table's rows for each byte, which converts bytes to rows; 1 if the
-    patterns count rows. ``family``: the candidates' family, which may be another family that skips files.
+    patterns count rows. ``family``: the candidates' family.
     """
 
     patterns: SkipPatterns
     sizes: Mapping[str, int | None]
-    limits: SkippingLimits
+    limits: FileIndexLimits
+    family: str
     kept: Collection[str] = ()
     rows_a_byte: float = 1.0
-    family: str = SKIPPING.name
 
     def must(self) -> dict[str, float]:
         """Return the bytes that each candidate must save; candidates that fit no budget are left out."""

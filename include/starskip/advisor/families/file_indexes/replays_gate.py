@@ -1,10 +1,9 @@
-"""Expectations of ``skipping_verdicts``: the same rows with skipping as without, and no more bytes."""
+"""Expectations of the verdicts on indexes of files: the same rows with them as without, and no more bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from starskip.advisor.families.skipping.artefacts import VERDICTS
 from starskip.advisor.run.expectations import Expectation, View, at_most, distinct, in_set, present
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
@@ -42,6 +41,3 @@ def replays_gate(verdicts: str, words: str) -> Gate:
         )
 
     return Gate(views, expectations)
-
-
-SKIPPING_VERDICTS_GATE = replays_gate(VERDICTS, "queries of {table} with skipping and without")

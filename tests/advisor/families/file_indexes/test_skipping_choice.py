@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skip_choice import choose_indexes
-from starskip.advisor.families.skipping.choice.alternatives import Alternative, QuerySkips
-from starskip.advisor.families.skipping.choice.index_choice import IndexChoice, SkippingLimits
-from starskip.advisor.families.skipping.choice.skip_patterns import skip_patterns
+from starskip.advisor.families.file_indexes.alternatives import Alternative, QuerySkips
+from starskip.advisor.families.file_indexes.index_choice import FileIndexLimits, IndexChoice
+from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.verdict import Reason
 from starskip.advisor.selection import choice as choice_module
 from starskip.advisor.selection.programme import Solved
@@ -101,7 +101,7 @@ def test_no_set_is_worth_more(
     min_gain: float,
 ) -> None:
     patterns = skip_patterns(queries, files)
-    choice = choose_indexes(patterns, sizes, SkippingLimits(budget, min_gain))
+    choice = choose_indexes(patterns, sizes, FileIndexLimits(budget, min_gain))
     names = frozenset(item.index.column for item in choice.chosen)
     before = read_bytes(queries, files, frozenset())
     assert patterns.total == pytest.approx(before)
@@ -138,7 +138,7 @@ class TestGreedyFloor:
         min_gain: float,
     ) -> None:
         patterns = skip_patterns(queries, files)
-        choice = choose_indexes(patterns, sizes, SkippingLimits(budget, min_gain))
+        choice = choose_indexes(patterns, sizes, FileIndexLimits(budget, min_gain))
         names = [item.index.column for item in choice.chosen]
         must = min_gain * patterns.total
         best = best_value(queries, files, sizes, budget, must)
@@ -150,7 +150,7 @@ class TestGreedyFloor:
     def test_of_single_indexes_it_keeps_its_guarantee(
         self, queries: list[QuerySkips], files: np.ndarray, sizes: dict[str, int], budget: int | None
     ) -> None:
-        choice = choose_indexes(skip_patterns(queries, files), sizes, SkippingLimits(budget))
+        choice = choose_indexes(skip_patterns(queries, files), sizes, FileIndexLimits(budget))
         assert choice.saving >= 0.316 * best_value(queries, files, sizes, budget) - 1e-6
 
 
@@ -163,7 +163,7 @@ def refusals(choice: IndexChoice) -> dict[str, Reason]:
 
 
 def choose(queries: Sequence[QuerySkips], sizes: Mapping[str, int | None], **limits: float) -> IndexChoice:
-    return choose_indexes(skip_patterns(queries, np.full(FILES, 100)), sizes, SkippingLimits(**limits))
+    return choose_indexes(skip_patterns(queries, np.full(FILES, 100)), sizes, FileIndexLimits(**limits))
 
 
 def test_perfect_index_makes_others_obsolete() -> None:
@@ -230,9 +230,9 @@ def test_last_choice_stays_until_another_saves_more() -> None:
     queries = [skips("q", 1, ("a", range(7)), ("b", range(1, 9)))]
     patterns = skip_patterns(queries, np.full(FILES, 100))
     sizes = {"minmax:a": 1, "minmax:b": 1}
-    limits = SkippingLimits(budget_bytes=1, min_gain_ratio=0.01)
+    limits = FileIndexLimits(budget_bytes=1, min_gain_ratio=0.01)
     assert chosen(choose_indexes(patterns, sizes, limits, kept=["minmax:a"])) == ["minmax:b"]
-    lazy = SkippingLimits(budget_bytes=1, min_gain_ratio=0.01, switch_gain_ratio=0.2)
+    lazy = FileIndexLimits(budget_bytes=1, min_gain_ratio=0.01, switch_gain_ratio=0.2)
     assert chosen(choose_indexes(patterns, sizes, lazy, kept=["minmax:a"])) == ["minmax:a"]
     idle = choose_indexes(patterns, {"minmax:c": 1}, lazy, kept=["minmax:c"])
     assert chosen(idle) == []
@@ -309,11 +309,11 @@ def test_night_of_many_queries_is_solved_exactly() -> None:
         items.append(Alternative(frozenset(names[each] for each in picked[2:]), rng.random(files) > 0.5))
         queries.append(QuerySkips(f"q{number}", float(rng.integers(1, 9)), tuple(items)))
     patterns = skip_patterns(queries, rng.integers(1, 1000, files))
-    exact = choose_indexes(patterns, sizes, SkippingLimits(1200))
+    exact = choose_indexes(patterns, sizes, FileIndexLimits(1200))
     assert exact.gap_ratio == 0
     assert exact.size_bytes <= 1200
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(choice_module, "solve", lambda *_: Solved(None, math.inf, is_proven=False))
-        greedy = choose_indexes(patterns, sizes, SkippingLimits(1200))
+        greedy = choose_indexes(patterns, sizes, FileIndexLimits(1200))
     print(exact.sentence, greedy.sentence, sep="\n")
     assert 0.95 * exact.saving <= greedy.saving <= exact.saving

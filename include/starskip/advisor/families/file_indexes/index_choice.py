@@ -10,7 +10,7 @@ from starskip.number_text import share, size
 
 
 @dataclass(frozen=True, slots=True)
-class SkippingLimits:
+class FileIndexLimits:
     """Limits of the choice.
 
     ``min_gain_ratio``: least share of all bytes read that an index must save. ``switch_gain_ratio``: how much

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from law_cases import law_cases
 from pyiceberg.catalog.sql import SqlCatalog
-from starskip.advisor.families.skipping.advice import own_statistics as module
-from starskip.advisor.families.skipping.advice.own_statistics import (
+from starskip.advisor.families.file_indexes import own_statistics as module
+from starskip.advisor.families.file_indexes.own_statistics import (
     format_with_statistics,
     is_of_own_statistics,
     own_statistics,

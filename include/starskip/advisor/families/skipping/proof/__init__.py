@@ -1,1 +1,0 @@
-"""Proofs of skipping indexes: queries run with skipping and without."""
