@@ -112,7 +112,7 @@ PUBLIC = {
     "starskip.errors": {"ConfigError", "DamagedFile", "StorageError", "StorageOutage", "printable"},
     # Predicates, and the values that they compare.
     "starskip.predicates.column_name": {"column_name"},
-    "starskip.predicates.comparison": {"Comparison", "Operator", "comparison_of_function"},
+    "starskip.predicates.comparison": {"Comparison", "ComparisonOperator", "comparison_of_function"},
     "starskip.predicates.data_types": {"NUMBERS", "TEXTS", "is_collated"},
     "starskip.predicates.edit_distance": {"edit_distances"},
     "starskip.predicates.expression": {"Call", "Column", "Expression", "Literal"},
