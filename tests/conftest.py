@@ -26,7 +26,6 @@ import pytest
 import yaml
 from files_in_memory import pytest_configure as pytest_configure
 from free_ports import free_ports
-from garbage_of_tests import pytest_runtestloop as pytest_runtestloop
 from hypothesis import HealthCheck, settings
 from obstore.store import S3Store
 from search_servers import elasticsearch as elasticsearch
