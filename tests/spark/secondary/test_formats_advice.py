@@ -9,14 +9,24 @@ from gate_checks import import_great_expectations
 from lake_formats import new_table
 from pyspark.sql import SparkSession
 from settings_with import settings_with
-from skipping_nights import SkippingNights, id_between
+from skipping_nights import SkippingNights, call, column, id_between, literal
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.lake.lake_table import LakeTable
+from starskip.night.quality.check_stage import check_stage
+from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality, pytest.mark.table_formats]
 FILES, ROWS = 6, 300
 TO_ADVICE = STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]
+PAIRS = [
+    call(
+        "And",
+        call("EqualTo", column("customer"), literal(user)),
+        call("Contains", column("note", "string"), literal(f"w{(user + user % FILES) % 50:02}x", "string")),
+    )
+    for user in range(40)
+]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -62,6 +72,40 @@ def nights(
     )
     made.fill()
     return made
+
+
+def test_a_pair_is_chosen_built_and_proved(nights: PairNights) -> None:
+    nights.log(PAIRS)
+    night = nights.at(TO_ADVICE)
+    found = {row["index"]: row for row in nights.rows("secondary_advice", night)}
+    assert {name for name, row in found.items() if row["verdict"] == "chosen"} == {
+        "btree:customer",
+        "ngram:note",
+    }, (found, nights.properties("secondary_advice", night))
+    for stage in STAGE_NAMES[len(TO_ADVICE) :]:
+        nights.stage(stage, night)
+        assert all(check.passed for check in check_stage(night, stage)), stage
+    verdicts = nights.rows("secondary_verdicts", night)
+    assert {row["verdict"] for row in verdicts} == {"equal"}
+    assert {row["files_total"] for row in verdicts} == {FILES}
+    section = nights.report(night)["sections"]["secondary"]
+    assert {each["outcome"] for each in section["chosen"]} == {"created"}
+    plain, read = (
+        sum(each[f"{kind}_bytes_read"] for each in section["replayed"]) for kind in ("plain", "skipping")
+    )
+    assert read < 0.4 * plain
+    # What was predicted is what Spark leaves alone.
+    skipping.enable(nights.spark)
+    files, asked = 0, range(0, 40, 5)
+    for user in asked:
+        word = f"w{(user + user % FILES) % 50:02}x"
+        nights.spark.sql(
+            f"SELECT * FROM {nights.name} WHERE customer = {user} AND contains(note, '{word}')"
+        ).collect()
+        files += skipping.last_query_stats(nights.spark)[0]["files_read"]
+    skipping.disable(nights.spark)
+    told = nights.properties("secondary_advice", night)
+    assert abs(1 - files / (len(asked) * FILES) - told["saving_ratio"]) < 0.1
 
 
 def test_what_the_format_leaves_alone_is_no_merit_of_an_index(nights: PairNights) -> None:

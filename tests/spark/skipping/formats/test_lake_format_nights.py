@@ -21,6 +21,7 @@ from skipping_nights import (
     next_day,
 )
 from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import SourceError
 from starskip.lake.lake_table import LakeTable
 from starskip.night.quality.check_stage import check_stage
@@ -131,6 +132,25 @@ def test_the_night_after_knows_new_files_and_what_was_rewritten(nights: FormatNi
     verdicts = proved(nights, after)
     assert {row["files_total"] for row in verdicts} == {FILES}
     assert all(row["skipping_files_read"] <= 2 for row in verdicts)
+
+
+def test_it_goes_through_the_whole_night_to_its_report(nights: FormatNights) -> None:
+    nights.log([*asked_customers(), *ranges()])
+    night = nights.at()
+    for stage in STAGE_NAMES:
+        nights.stage(stage, night)
+        assert all(check.passed for check in check_stage(night, stage)), stage
+    told = nights.report(night)
+    skipping_told = told["skipping"]
+    assert [each["outcome"] for each in skipping_told["chosen"]] == ["created"]
+    assert {each["verdict"] for each in skipping_told["replayed"]} == {"equal"}
+    reasons = {each["specification"]: each["reason"] for each in skipping_told["refused"]}
+    assert reasons["minmax:id"] == reasons["minmax:customer"] == "covered_by_format"
+    # What format and filters leave alone is no merit of a secondary index, and none fits beside small files.
+    secondary = {row["index"]: row for row in nights.rows("secondary_advice", night)}
+    assert {each["verdict"] for each in secondary.values()} == {"refused"}, secondary
+    assert {each["reason"] for each in secondary.values()} <= {"saves_nothing", "over_storage_budget"}
+    assert {"btree:customer", "btree:id"} <= set(secondary)
 
 
 def test_partitions_are_the_formats_own(nights: FormatNights) -> None:
