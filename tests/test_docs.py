@@ -9,7 +9,7 @@ import pytest
 from click import Choice, Group, Option, Parameter
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.cli.main import _COMMANDS, command_named
-from starskip.settings.settings_page import settings_page
+from starskip.cli.settings import settings_page
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

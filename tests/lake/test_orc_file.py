@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import orc
 from starskip.lake.listed_file import ReplacedFile
-from starskip.lake.orc.orc_file import OrcFile
+from starskip.lake.orc_file import OrcFile
 from starskip.lake.unlike_spark import UnlikeSpark
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.advisor.run.plugin_errors import plugin_errors
+from starskip.advisor.run.user_code import plugin_errors
 from starskip.errors import SourceError, StarskipError
 from starskip.skipping.registry import load_modules
 

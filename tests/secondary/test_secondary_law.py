@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from law_cases import law_cases
 from secondary_conditions import Truth, random_condition
 from secondary_tables import WITHOUT, Random, random_table, small_blocks
-from starskip.lake.orc import orc_file
+from starskip.lake import orc_file
 from starskip.lake.parquet import parquet_pages
 from starskip.secondary import (
     access_paths,

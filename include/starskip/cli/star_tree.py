@@ -6,6 +6,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -14,17 +15,17 @@ import click
 
 from starskip.cli.progress import progress
 from starskip.cli.star_tree_contents import describe, documents
-from starskip.cli.star_tree_output import named_order, require_own
 from starskip.cli.star_tree_store import counted, existing_store, former_order, of_table, tree_store
-from starskip.errors import ConfigError, MissingSource, StorageError, printable
+from starskip.errors import ConfigError, MissingSource, SourceError, StorageError, printable
 from starskip.lake.open_lake_table import FORMATS
 from starskip.star_tree.build.publish_trees import PublishedTrees, publish_trees
+from starskip.star_tree.build.published_trees import published_orders
 from starskip.star_tree.build.tree_order import TreeOrder
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.files.read_small_file import read_small_file
-from starskip.storage.store_clock import store_clock
+from starskip.storage.files.open_file import read_small_file
+from starskip.storage.store_clock import PROBES, store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
 
 Item = TypeVar("Item")
@@ -249,3 +250,51 @@ def _cast(text: str) -> tuple[str, str]:
 
 star_tree.add_command(describe)
 star_tree.add_command(documents)
+
+
+def require_own(output: str, source: str) -> None:
+    """Refuse a folder that holds anything but star-trees, or that would be a part of the table."""
+    folder = Path(output)
+    if "://" in output:
+        return
+    if Path(source).resolve() in (folder.resolve(), *folder.resolve().parents):
+        raise SourceError(f"{output}: lies in {source}, the table itself; name another", source=output)
+    if folder.exists() and not folder.is_dir():
+        raise SourceError(f"{output}: is a file; name a folder for the tree", source=output)
+    own = (ARTEFACT, PROBES)
+    others = sorted(each.name for each in folder.iterdir() if each.name not in own) if folder.exists() else []
+    if others:
+        raise SourceError(
+            f"{output}: holds something else ({others[0]}); name a new folder, or one of a star-tree",
+            source=output,
+        )
+
+
+def named_order(
+    store: ArtefactStore, output: str, order: TreeOrder, name: str | None
+) -> tuple[TreeOrder, Sequence[str]]:
+    """Return the order under its name, and the tables of the store that it replaces.
+
+    A store keeps the name that it was given; a store without a name may get one for the same files.
+    """
+    former = published_orders(store)
+    is_same = {table: of is not None and of.source_path == order.source_path for table, of in former.items()}
+    given = next((of for of in former.values() if of is not None and of.is_named), None)
+    if name is None and given is not None and len(former) == 1:
+        if not is_same[given.table]:
+            raise SourceError(
+                f"{output}: holds the star-trees of {given.table}, which are of {given.source_path}; name a "
+                f"new folder, or give --table {given.table}",
+                source=output,
+            )
+        name = given.table
+    order = replace(order, table=name or order.table, is_named=name is not None)
+    others = [table for table in former if table != order.table]
+    if len(others) == 1 == len(former) and given is None and is_same[others[0]]:
+        return order, others
+    if others:
+        raise SourceError(
+            f"{output}: holds the star-trees of {others[0]}; name a new folder, or one of {order.table}",
+            source=output,
+        )
+    return order, ()

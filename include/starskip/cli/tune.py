@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import click
@@ -11,9 +12,9 @@ import click
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
 from starskip.advisor.families.family import ALL
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
-from starskip.cli.column_weights import column_weights as parsed_weights
 from starskip.cli.config_out import ConfigOut
 from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.progress import progress
@@ -26,7 +27,7 @@ from starskip.cli.user_modules import located_faults
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.pinot.table_config import read_table_configs
-from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.files.open_file import read_small_file
 
 SPELLINGS = {
     "-metadata": "--metadata",
@@ -206,3 +207,55 @@ def _basis(request: TuneRequest) -> str:
     if request.settings.scoring.strategy == "leapfrog":
         return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
     return f"Strategy {request.settings.scoring.strategy}; savings are estimated from the metadata."
+
+
+def parsed_weights(text: str) -> ColumnWeights:
+    """Return the weights that ``a=3,b=1`` or a JSON file names: ``{"a": 3}``, or ``{"table": {"a": 3}}``.
+
+    Raises click.BadParameter naming the fault.
+    """
+    if not text.strip():
+        return {}
+    document = _weight_file(text) if text.endswith(".json") else _weight_pairs(text)
+    by_table: dict[str, dict[str, float]] = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            by_table[name] = {column: _weight(column, weight) for column, weight in value.items()}
+        else:
+            by_table.setdefault("", {})[name] = _weight(name, value)
+    return by_table
+
+
+def _weight_pairs(text: str) -> dict[str, Any]:
+    pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
+    for name, equals, value in pairs:
+        if not equals or not name.strip():
+            given = printable(name + equals + value, 60)
+            raise _wrong_weights(f"'{given}' is neither COLUMN=WEIGHT nor a file FILE.json")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def _weight_file(path: str) -> dict[str, Any]:
+    try:
+        document = json.loads(read_small_file(path))
+    except OSError as error:
+        raise _wrong_weights(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise _wrong_weights(f"{path} is no JSON: {printable(str(error), 100)}") from error
+    if not isinstance(document, dict):
+        raise _wrong_weights(f'{path} must hold an object such as {{"column": 3}}')
+    return document
+
+
+def _weight(column: str, value: Any) -> float:
+    try:
+        weight = float(value)
+    except (TypeError, ValueError):
+        weight = -1.0
+    if isinstance(value, bool) or not isfinite(weight) or weight < 0:
+        raise _wrong_weights(f"the weight of {printable(column, 60)} is no number of at least 0")
+    return weight
+
+
+def _wrong_weights(problem: str) -> click.BadParameter:
+    return click.BadParameter(problem, param_hint="--column-weights")

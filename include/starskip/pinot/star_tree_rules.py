@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from starskip.pinot.release_number import release_number
+from starskip.pinot.target_version import release_number
 
 _RAW = {
     "DISTINCTCOUNTRAWHLL": "DISTINCTCOUNTHLL",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from starskip.errors import ConfigError
-from starskip.storage.files.read_small_file import read_small_file
+from starskip.storage.files.open_file import read_small_file
 
 _TYPES = ("OFFLINE", "REALTIME")
 

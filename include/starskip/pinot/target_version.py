@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from starskip.pinot.release_number import release_number
-
 REGEXP_DICTIONARY_VALUES = 10_000
 """DEFAULT_REGEX_DICT_SIZE_THRESHOLD of Pinot 1.5: larger dictionaries are scanned by row."""
 
@@ -29,3 +27,8 @@ def target_version(pinot_version: str, short_dictionary_columns: Collection[str]
     """
     release = release_number(pinot_version)
     return TargetVersion(release, frozenset(short_dictionary_columns) if release >= (1, 5) else frozenset())
+
+
+def release_number(pinot_version: str) -> tuple[int, ...]:
+    """Return (0, 11) of 0.11.0, or (1, 2) of 1.2.0-SNAPSHOT."""
+    return tuple(int(part) for part in pinot_version.partition("-")[0].split(".")[:2])

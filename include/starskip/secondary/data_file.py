@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from starskip.errors import SourceError, first_line
 from starskip.lake.file_columns import stored_names, with_names_of_today
-from starskip.lake.orc.orc_file import OrcFile
+from starskip.lake.orc_file import OrcFile
 from starskip.lake.parquet.hybrid_calendar import in_todays_calendar
 from starskip.lake.parquet.parquet_footers import open_footer
 from starskip.lake.parquet.parquet_pages import PagedFile, paged_file

@@ -21,7 +21,7 @@ from starskip.secondary.read_rows import (
     read_row_groups,
     together,
 )
-from starskip.secondary.read_stripes import read_stripes
+from starskip.secondary.row_batches import read_stripes
 from starskip.secondary.row_filter import columns_in, row_filter
 from starskip.secondary.table_schema import TableSchema
 

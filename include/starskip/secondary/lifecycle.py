@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from starskip.errors import ConfigError, SourceError
+import pyarrow as pa
+
+from starskip.errors import ConfigError, SourceError, SourceOutage
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.file_metadata.change_indexes import change_indexes
@@ -25,14 +28,19 @@ from starskip.file_metadata.optimize import optimize_metadata
 from starskip.file_metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.vacuum_metadata import vacuum_metadata
+from starskip.lake.file_columns import require_same_names
+from starskip.lake.parquet.parquet_footers import open_footer
 from starskip.lake.table_folder import table_folder
-from starskip.secondary.clustering_key import found_clustering_key
+from starskip.lake.table_snapshot import TableSnapshot
+from starskip.predicates.column_name import column_name
 from starskip.secondary.column_ids import require_same_columns
 from starskip.secondary.merge_indexes import MergedIndexes
 from starskip.secondary.secondary_index import Kind, SecondaryIndex, secondary_index
 from starskip.secondary.settings import SecondarySettings
 from starskip.secondary.table_files import full_path, hadoop_path, require_indexed_files
+from starskip.secondary.table_schema import TableSchema
 from starskip.secondary.table_to_index import FORMAT, PRIMARY, TableToIndex
+from starskip.secondary.zones import are_disjoint
 from starskip.storage.manifest import Manifest
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for
@@ -43,6 +51,9 @@ ARTEFACT = "secondary"
 CREATED_BY = "starskip secondary"
 _ENGINE = LocalEngine()
 _CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
+
+_MOST_FILES_FOR_KEY = 1_024
+"""Files whose footers are read; for a table with more files the key must be declared."""
 
 
 def index_storage(path: str, root: str | None = None) -> Storage:
@@ -211,3 +222,49 @@ def _refreshed(
         artefact=ARTEFACT,
         parse=secondary_index,
     )
+
+
+# A table that declares no clustering key has one all the same if all its files are sorted by a column.
+def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
+    """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
+
+    A table with partition columns is clustered by these, and no other is looked for. Footers of Parquet files
+    have the ranges; for other formats the key must be declared.
+    """
+    if snapshot.partition_columns or snapshot.file_format != "parquet":
+        return []
+    sizes, paths = snapshot.files["size_bytes"].to_pylist(), snapshot.files["path"].to_pylist()
+    paths = [path for path, size in zip(paths, sizes, strict=True) if size]
+    if not paths or len(paths) > _MOST_FILES_FOR_KEY:
+        return []
+    is_by_name = all(each.stored == each.path for each in snapshot.columns)
+    ranges: dict[str, list[tuple[Any, Any]]] = {}
+    groups = 0
+    for path in paths:
+        try:
+            footer = open_footer(path)
+            if not is_by_name:
+                require_same_names(footer.schema.to_arrow_schema(), snapshot.columns, path)
+        except SourceOutage:
+            raise
+        except (OSError, SourceError, pa.ArrowException):
+            # Damaged, or with other column names: its ranges are not known.
+            return []
+        for number in range(footer.num_row_groups):
+            group = footer.row_group(number)
+            groups += 1
+            for at in range(group.num_columns):
+                column = group.column(at)
+                statistics = column.statistics
+                if statistics is not None and statistics.has_min_max:
+                    found = ranges.setdefault(column.path_in_schema, [])
+                    # Python has no date before the year 1, which calendars of old files have.
+                    with suppress(OverflowError, ValueError):
+                        found.append((statistics.min, statistics.max))
+    names = {column_name((field.name,)): field.name for field in schema.columns}
+    return [
+        name
+        for name, stored in names.items()
+        if len(ranges.get(stored, ())) == groups
+        and are_disjoint([low for low, _ in ranges[stored]], [high for _, high in ranges[stored]])
+    ][:1]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from starskip.secondary.data_file import DataFileOfTable
-from starskip.secondary.read_rows import read_row_groups, together
-from starskip.secondary.read_stripes import read_stripes
+from starskip.lake.orc_file import Positions
+from starskip.secondary.data_file import DataFileOfTable, reading
+from starskip.secondary.read_rows import as_table_has, read_row_groups, together
 from starskip.secondary.table_schema import TableSchema
 
 _ROWS_AT_ONCE = 1 << 18
@@ -52,3 +52,18 @@ def _cut(start: int, rows: pa.Table) -> Iterator[RowBatch]:
     for at in range(0, rows.num_rows, _ROWS_AT_ONCE):
         piece = rows.slice(at, _ROWS_AT_ONCE)
         yield RowBatch(start + at, piece, [(start + at, piece.num_rows)])
+
+
+def read_stripes(
+    file: DataFileOfTable, schema: TableSchema, names: Sequence[str], positions: Positions | None = None
+) -> Iterator[tuple[int, pa.Table]]:
+    """Yield the position of the first row and the rows of each stripe that holds some ``positions``.
+
+    Raises SourceError naming a file that cannot be read.
+    """
+    if file.size_bytes == 0:
+        return
+    with reading(file.path):
+        stored = [name for name in names if name not in schema.partition]
+        for start, rows in file.orc().stripes(stored, positions):
+            yield start, as_table_has(rows, file, schema, names, rows.num_rows)

@@ -1,4 +1,4 @@
-"""Thin a window to runs of consecutive rows, spread evenly over it.
+"""Thin a window to runs of consecutive rows, spread evenly over it; sort a window by a column.
 
 One run at the front would take a segment sorted by time for its first day; single rows would lose the
 clusters that decide how far Pinot's iterators leap.
@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow.compute as pc
 
 from starskip.tables.row_window import ColumnWindow, RowWindow
 
@@ -42,3 +43,20 @@ def _taken(column: ColumnWindow, rows: npt.NDArray[np.int64]) -> ColumnWindow:
     within = np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths)
     entries = np.repeat(column.offsets[:-1][rows], lengths) + within
     return replace(column, codes=column.codes[entries], offsets=offsets, nulls=nulls)
+
+
+def sorted_window(window: RowWindow, column: str) -> RowWindow:
+    """Return ``window`` sorted by a single-value ``column``, as in a segment built from sorted input.
+
+    Rows of equal values keep their order. A window that lacks the column stays as it is.
+    """
+    found = window.columns.get(column)
+    if found is None or found.offsets is not None:
+        return window
+    codes: npt.NDArray[np.signedinteger] = found.codes
+    if found.values is not None:
+        # Distinct values of a raw column stand in no order.
+        ranks = np.empty(len(found.values), dtype=np.int64)
+        ranks[pc.array_sort_indices(found.values).to_numpy()] = np.arange(len(found.values))
+        codes = ranks[codes]
+    return rows_taken(window, np.argsort(codes, kind="stable"))

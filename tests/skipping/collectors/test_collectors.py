@@ -18,7 +18,6 @@ from starskip.skipping.collectors import (
     distinct_hashes,
     distinct_values,
     ranges_collector,
-    secret_file,
 )
 from starskip.skipping.collectors.distinct_hashes import DistinctHashes
 from starskip.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
@@ -82,7 +81,7 @@ def test_repeated_hashes_take_no_more_disk_than_the_set(monkeypatch: pytest.Monk
 
 def test_hashes_that_are_written_cannot_be_read_there(monkeypatch: pytest.MonkeyPatch) -> None:
     raw: list[bytes] = []
-    monkeypatch.setattr(secret_file.tempfile, "TemporaryFile", lambda **_: _Watched(raw))
+    monkeypatch.setattr(distinct_hashes.tempfile, "TemporaryFile", lambda **_: _Watched(raw))
     monkeypatch.setattr(distinct_hashes, "HELD", 100)
     found = DistinctHashes()
     values = RANDOM.integers(0, 2**64, 3000, np.uint64)

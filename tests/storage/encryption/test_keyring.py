@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from starskip.errors import ConfigError
 from starskip.storage.encryption.data_key import DataKey
-from starskip.storage.encryption.key_file import key_from_file
-from starskip.storage.encryption.keyring import Keyring, MissingKey
+from starskip.storage.encryption.keyring import Keyring, MissingKey, key_from_file
 from starskip.storage.encryption.wrapping_key import LocalKey, WrongKey
 
 SECRET = bytes(range(200, 232))

@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from starskip.advisor.cost.bucketed_range_index import rescanned_rows
 from starskip.advisor.cost.expression_masks import expression_mask
 from starskip.advisor.cost.leaf_masks import (
     NULL_TESTS,
@@ -37,10 +36,12 @@ from starskip.sql.predicate import (
     Predicate,
 )
 from starskip.sql.redacted_text import is_redacted
-from starskip.tables.row_window import RowWindow
+from starskip.tables.row_window import ColumnWindow, RowWindow
 
 Counts = npt.NDArray[np.int32]
 _MAX_KEPT_MASK_BYTES = 64 << 20
+
+BUCKETS = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -308,3 +309,30 @@ def _bound_not(child: BoundFilter) -> BoundFilter:
         case ConstantFilter.EVERYTHING:
             return ConstantFilter.EMPTY
     return BoundNot(child, ~child.mask)
+
+
+# ``RangeIndexCreator`` keeps 20 buckets of about as many values each. A range covers the buckets between
+# its ends completely, and the two buckets that hold its ends are scanned. Multi-value columns have this
+# index in all releases, since the exact index (``BitSlicedRangeIndexCreator``) takes single values alone.
+def rescanned_rows(column: ColumnWindow, first: int, last: int) -> npt.NDArray[np.bool_]:
+    """Return the rows that are scanned for codes ``first`` to ``last`` of a multi-value column."""
+    assert column.dictionary is not None and column.offsets is not None
+    buckets = _bucket_of_codes(column, len(column.dictionary))
+    is_end = np.isin(buckets[column.codes], (buckets[first], buckets[last]))
+    passed = np.concatenate([[0], np.cumsum(is_end)])
+    rows: npt.NDArray[np.bool_] = passed[column.offsets[1:]] > passed[column.offsets[:-1]]
+    return rows
+
+
+def _bucket_of_codes(column: ColumnWindow, codes: int) -> npt.NDArray[np.int64]:
+    counts = np.bincount(column.codes, minlength=codes)
+    size = -(-len(column.codes) // BUCKETS)
+    buckets = np.zeros(codes, dtype=np.int64)
+    bucket = filled = 0
+    for code, count in enumerate(counts.tolist()):
+        # A bucket that holds more than its share ends at the next value.
+        if filled > size and count:
+            bucket, filled = bucket + 1, 0
+        buckets[code] = bucket
+        filled += count
+    return buckets

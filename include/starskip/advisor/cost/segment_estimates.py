@@ -33,7 +33,7 @@ from starskip.sql.predicate import And, Leaf, Predicate, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.storage.schemas import ESTIMATES
 from starskip.tables.row_window import RowWindow
-from starskip.tables.sorted_window import sorted_window
+from starskip.tables.thin_window import sorted_window
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.plugin_errors import plugin_errors
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.advisor.run.user_code import plugin_errors
 from starskip.advisor.run.withheld_builds import withheld_builds
 from starskip.errors import printable
 from starskip.lake.lake_table import LakeTable

@@ -1,8 +1,9 @@
-"""The rows of one table of an artefact, a few batches at a time, whatever their number."""
+"""The rows of one table of an artefact: a few batches at a time, or all of them where they are few."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +13,8 @@ from starskip.errors import SourceError, StorageError, printable
 from starskip.storage.snapshot import Snapshot
 
 ROWS_A_BATCH = 65_536
+
+Row = Mapping[str, Any]
 
 
 def published(night: Night, artefact: str) -> Snapshot:
@@ -41,3 +44,12 @@ def stream_rows(
         raise StorageError(
             f"{snapshot.artefact}: cannot be read: {printable(str(error), 300)}", location=snapshot.artefact
         ) from error
+
+
+def published_rows(night: Night, artefact: str, table: str) -> tuple[list[Row], Mapping[str, Any]]:
+    """Return the rows and the properties of the table's part; both are empty if there is no part."""
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    part = snapshot.parts([table]).get(table) if snapshot else None
+    if snapshot is None or part is None:
+        return [], {}
+    return snapshot.read_table([table]).to_pylist(), part.properties

@@ -31,7 +31,6 @@ import numpy as np
 from starskip.advisor.families.index import Index
 from starskip.advisor.selection.choice_items import Flags, ItemList
 from starskip.advisor.selection.greedy_set import LinearLimits
-from starskip.advisor.selection.needed_sets import needed_sets
 from starskip.advisor.selection.set_values import SetValues
 from starskip.advisor.selection.vote_list import NOTHING, IndexSet, VoteList
 
@@ -286,3 +285,20 @@ def _is_harmed(votes: VoteList) -> bool:
         for needed, saving in votes.alternatives.items()
         for item in needed
     )
+
+
+def needed_sets(votes: VoteList, least: float = 0.0) -> tuple[Mapping[IndexSet, float], float]:
+    """Return the sets that save more than ``least`` beyond each of their subsets, with their entries.
+
+    Also return the most entries by which the list can save more than the returned sets say, whatever is
+    built. ``votes``: a list that no set harms.
+    """
+    needed: dict[IndexSet, float] = {}
+    lost = 0.0
+    for indexes, saving in sorted(votes.alternatives.items(), key=lambda item: len(item[0])):
+        beyond = saving.entries - max((each for part, each in needed.items() if part < indexes), default=0.0)
+        if beyond > least:
+            needed[indexes] = saving.entries
+        else:
+            lost = max(lost, beyond)
+    return needed, lost

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import hypot
 
 from starskip.advisor.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.advisor.cost.baseline_ranking import baseline_ranking
@@ -12,17 +13,54 @@ from starskip.advisor.cost.planned_votes import candidate_indexes, indexes_in_fo
 from starskip.advisor.families.answer import AnswerOffer, TableQueries
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
-from starskip.advisor.selection.drop_evidence import DropEvidence, drop_evidence
 from starskip.advisor.selection.entries_percentile import DesirableEntries
 from starskip.advisor.selection.filtered_columns import answering_indexes
 from starskip.advisor.selection.look_back import NightVotes, look_back
-from starskip.advisor.selection.model_error import model_error_ratio
 from starskip.advisor.selection.past_nights import NO_PAST, night_votes
 from starskip.advisor.selection.recommendation import Budget
 from starskip.advisor.selection.table_advice import VotedNights
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.vote_list import IndexSet, VoteList, lists_of
 from starskip.advisor.workload.logged_queries import LoggedQueries, logged_queries
+from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.advisor.workload.unlogged_texts import REDACTED_ERROR_RATIO, UnloggedTexts
+from starskip.sql.predicate import Operator, leaves
+from starskip.sql.query_shape import QueryShape, parsed_shape
+
+ROUGH_ERROR_RATIO = 0.05
+"""Error where every query ends early or asks an index of its own, as a standard deviation."""
+
+
+# An index that few logs do not name may still be needed.
+@dataclass(frozen=True, slots=True)
+class DropEvidence:
+    """Queries of some nights, and how many were not understood; printed as "9 queries in 1 night"."""
+
+    queries: float
+    unparsed: float
+    nights: int
+
+    def __str__(self) -> str:
+        """Return the number of queries and nights in words."""
+        nights = "1 night" if self.nights == 1 else f"{self.nights} nights"
+        return f"{self.queries:,.0f} queries in {nights}"
+
+    def lack(self, min_queries: int, max_unparsed_ratio: float) -> str:
+        """Return why the evidence is too little to call an index unneeded; empty if it is enough."""
+        if self.queries < min_queries:
+            return f"{self} are too few to call an index unneeded: at least {min_queries:,} are asked for"
+        if self.unparsed > max_unparsed_ratio * self.queries:
+            return f"{self.unparsed:,.0f} of {self} were not understood, and may need any of the indexes"
+        return ""
+
+
+def drop_evidence(nights: Sequence[NightVotes]) -> DropEvidence:
+    """Return the evidence of ``nights``; each counts in full, however old."""
+    return DropEvidence(
+        sum((night.queries for night in nights), start=0.0),
+        sum((night.unparsed for night in nights), start=0.0),
+        len(nights),
+    )
 
 
 @dataclass(frozen=True)
@@ -175,3 +213,27 @@ def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffe
         offer = family.answer(queries)
         offers[family.name] = offer if is_asked else replace(offer, candidates=())
     return offers
+
+
+# The walk of a filter is exact for the rows that it sees. Everything that it does not see widens the
+# interval: rows and literals that were left out of the sample, literals that the log does not hold, LIMITs
+# that end a query in unknown segments, and functions that are not computed.
+def model_error_ratio(shapes: Sequence[ShapeWorkload], texts: UnloggedTexts, least: float) -> float:
+    """Return the standard deviation of a saving's error: ``least``, and more for roughly known entries."""
+    return hypot(
+        least,
+        REDACTED_ERROR_RATIO * texts.voting_entries_ratio,
+        ROUGH_ERROR_RATIO * rough_entries_ratio(shapes),
+    )
+
+
+def rough_entries_ratio(shapes: Sequence[ShapeWorkload]) -> float:
+    """Return the share of the entries of understood queries that the model knows roughly."""
+    parsed = [shape for shape in shapes if shape.is_parsed]
+    entries = sum(shape.estimated_entries for shape in parsed)
+    rough = sum(shape.estimated_entries for shape in parsed if _is_rough(parsed_shape(shape.skeleton)))
+    return rough / entries if entries else 0.0
+
+
+def _is_rough(shape: QueryShape) -> bool:
+    return shape.stops_early or any(leaf.operator is Operator.OWN_INDEX for leaf in leaves(shape.filter))

@@ -14,8 +14,8 @@ import yaml
 from starskip.errors import ConfigError, printable
 from starskip.settings.setting_value import WrittenFloat
 from starskip.storage.files.object_url import local_path, object_url
+from starskip.storage.files.open_file import read_small_file
 from starskip.storage.files.path_text import path_text
-from starskip.storage.files.read_small_file import read_small_file
 
 _NESTED = (
     "store.artefacts",

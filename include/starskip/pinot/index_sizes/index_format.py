@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from starskip.pinot.release_number import release_number
+from starskip.pinot.target_version import release_number
 
 MAGIC_BYTES = 8
 """Stands before every index in a v3 segment's columns.psf and counts as part of it."""

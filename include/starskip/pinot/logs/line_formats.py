@@ -7,8 +7,7 @@ a source is a record of Pinot 0.11.0 written in that shape.
 
 from __future__ import annotations
 
-from starskip.pinot.logs.later_release import LATER_RELEASE as LATER_RELEASE
-from starskip.pinot.logs.line_template import LineFormat, line_format
+from starskip.pinot.logs.line_template import FREE_TEXT, TABLE, LineFormat, line_format, message_pattern
 from starskip.pinot.logs.other_messages import OTHER_MESSAGES
 
 _OLD_COUNTERS = (
@@ -65,6 +64,8 @@ _PLACEHOLDER_REST = (
     "realtimeMemAllocatedBytes(total/thread/resSer):28/29/30,pools=[],rlsFiltersApplied=false,"
 )
 """The fields that `QueryLoggerTest` asserts since 1.4.0, in their order, with placeholder values."""
+
+_OTHER_FIELDS = rb"(?:(?!query[=:])[A-Za-z]++(?>\([A-Za-z/]*+\)|)[=:]" + FREE_TEXT + rb",)*?"
 
 
 def _without_sample(name: str, template: str) -> LineFormat:
@@ -233,3 +234,59 @@ FORMATS = (
     *OTHER_MESSAGES,
 )
 """The exact shapes."""
+
+
+def _skip_to(name: bytes) -> bytes:
+    return b"(?>" + _OTHER_FIELDS + name + b")"
+
+
+def _integer_field(column: str) -> bytes:
+    return b"(?P<%s>-?\\d{1,19}+)" % column.encode()
+
+
+# `QueryLogger` asks its authors to add fields at the end, and yet some were inserted; but the order of the
+# fields that are needed here has not changed since 0.5.0, and ``query`` is last. Any fields but ``query``
+# may stand between two of them, so the text of a query is never read as a counter. Lines of commits between
+# 0.12.0 and 1.4.0 are read as well. Tried last, after all exact shapes.
+LATER_RELEASE = LineFormat(
+    name="later",
+    sample=(
+        "requestId=1,table=t,shard=7,timeMs=2,docs=3/4,entries=5/6,segments(queried/processed/matched):7/8/9,"
+        "color=red,exceptions=0,serverStats=s,mood(a/b):1/2,query=SELECT * FROM t"
+    ),
+    pattern=message_pattern(
+        b"requestId="
+        + _integer_field("request_id")
+        + b",table="
+        + TABLE
+        + b","
+        + _skip_to(b"timeMs=")
+        + _integer_field("latency_ms")
+        + b","
+        + _skip_to(b"docs=")
+        + _integer_field("rows_scanned")
+        + b"/"
+        + _integer_field("rows_total")
+        + b","
+        + _skip_to(b"entries=")
+        + _integer_field("entries_scanned_in_filter")
+        + b"/"
+        + _integer_field("entries_scanned_post_filter")
+        + b",(?>"
+        + _skip_to(rb"segments\([A-Za-z/]*+\):")
+        + _integer_field("segments_queried")
+        + b"/"
+        + _integer_field("segments_processed")
+        + b"/"
+        + _integer_field("segments_matched")
+        + rb"(?>(?:/-?\d++)*),|)(?>"
+        + _skip_to(b"groupLimitReached=")
+        + rb"(?P<group_limit_reached>\w*+),|)(?>"
+        + _skip_to(b"exceptions=")
+        + _integer_field("exceptions")
+        + b",|)"
+        + _skip_to(b"query=")
+        + b"(?P<query_text>.*)"
+    ),
+    opening=rb"requestId=-?\d{1,19}+,table=",
+)

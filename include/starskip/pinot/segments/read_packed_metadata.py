@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.errors import SourceError, printable
+from starskip.storage.files.open_file import read_small_file
 from starskip.storage.files.path_text import path_text
-from starskip.storage.files.read_small_file import read_small_file
 from starskip.storage.schemas import COLUMN_SUMS
 
 LARGEST_FILE_BYTES = 512 << 20

@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 from starskip.errors import DamagedManifest, StaleTree, StarskipError, StorageError
 from starskip.lake.table_format import format_above, refuse_format
+from starskip.sql.sandboxed_duckdb import SandboxedDuckDB, locked_database
 from starskip.star_tree.build.source_files import (
     RecordedFile,
     known_files,
@@ -20,9 +21,10 @@ from starskip.star_tree.build.source_files import (
 )
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.build.stored_sources import read_recorded
+from starskip.star_tree.newest_values import NewestValues
 from starskip.star_tree.query.query_table import meant_table
-from starskip.star_tree.serving.answering_memory import AnsweringMemory
-from starskip.star_tree.serving.star_tree import StarTree
+from starskip.star_tree.scalar_expressions import ScalarExpressions
+from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
 from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
@@ -32,6 +34,51 @@ Result = TypeVar("Result")
 
 UNCHANGED_FOR_SECONDS = 1.0
 """Seconds for which one check of the table's files holds: consecutive answers share it."""
+
+
+_PARSED_QUERIES = 512
+_REQUESTED_BYTES = 64 << 20
+Parsed = TypeVar("Parsed")
+
+
+# The answers of one opened table share parsed queries, masks, and a database for expressions.
+class AnsweringMemory(Generic[Parsed]):
+    """Safe for threads; the database is opened when it is first asked for.
+
+    ``requests``: the ScanRequest of a query, by its text and dialect, up to a number of bytes of masks.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.requests: NewestValues[tuple[str, str], ScanRequest] = NewestValues(_REQUESTED_BYTES)
+        self._parsed: NewestValues[tuple[str, str], Parsed] = NewestValues(_PARSED_QUERIES)
+        self._database: SandboxedDuckDB | None = None
+        self._expressions: ScalarExpressions | None = None
+
+    @property
+    def database(self) -> SandboxedDuckDB:
+        """Return the database that computes expressions."""
+        with self._lock:
+            if self._database is None:
+                self._database = locked_database()
+            return self._database
+
+    @property
+    def expressions(self) -> ScalarExpressions:
+        """Return the expressions over dictionaries of dimensions."""
+        database = self.database
+        with self._lock:
+            if self._expressions is None:
+                self._expressions = ScalarExpressions(database)
+            return self._expressions
+
+    def parsed(self, sql: str, dialect: str, parse: Callable[[str, str], Parsed]) -> Parsed:
+        """Return the result of ``parse``; recent texts are not parsed again."""
+        found = self._parsed.get((sql, dialect))
+        if found is None:
+            found = parse(sql, dialect)
+            self._parsed.keep((sql, dialect), found)
+        return found
 
 
 @dataclass(slots=True)

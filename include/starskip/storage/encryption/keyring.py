@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import os
 import re
@@ -12,9 +14,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from starskip.errors import ConfigError
-from starskip.storage.encryption.key_file import key_from_bytes, key_from_file
 from starskip.storage.encryption.transit_key import is_transit_url, transit_key
-from starskip.storage.encryption.wrapping_key import WrappingKey
+from starskip.storage.encryption.wrapping_key import KEY_BYTES, LocalKey, WrappingKey
 
 KEYS_DIR = "STARSKIP_KEYS_DIR"
 """The environment variable with the folder of keys, one file a key, named as the key."""
@@ -25,6 +26,10 @@ _MOST_UNWRAPPED = 65_536
 
 KeySource = str | os.PathLike[str] | WrappingKey
 """A key's file, the URL of a key in a transit engine, or a key service of the user's."""
+
+_MOST_KEY_FILE_BYTES = 256
+_URL_SAFE = bytes.maketrans(b"-_", b"+/")
+_WHITE = re.compile(rb"\s+")
 
 
 class MissingKey(Exception):
@@ -129,3 +134,33 @@ def _of_environment(folder: str | None, keys: str | None) -> Keyring:
 def process_keys() -> Keyring:
     """Return the keys that the environment of this process names."""
     return _of_environment(os.environ.get(KEYS_DIR), os.environ.get(KEYS))
+
+
+def key_from_file(path: str | Path) -> LocalKey:
+    """Return the key of a file; raise ConfigError, which never quotes it, for a file without a key."""
+    try:
+        with Path(path).open("rb") as opened:
+            content = opened.read(_MOST_KEY_FILE_BYTES)
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: the key file cannot be read ({error.strerror or 'unreadable'})", setting="key"
+        ) from None
+    return key_from_bytes(content, str(path))
+
+
+def key_from_bytes(content: bytes, place: str) -> LocalKey:
+    """Return the key that 32 raw bytes, or their base64, are; ``place`` names them in errors."""
+    if len(content) == KEY_BYTES:
+        return LocalKey(content)
+    text = _WHITE.sub(b"", content).rstrip(b"=").translate(_URL_SAFE)
+    try:
+        secret = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
+    except binascii.Error:
+        secret = b""
+    if len(secret) != KEY_BYTES:
+        # The message does not even say how many bytes there are: they may be some other secret.
+        raise ConfigError(
+            f"{place}: is no key: write 32 random bytes, raw or as base64 (openssl rand -base64 32)",
+            setting="key",
+        )
+    return LocalKey(secret)

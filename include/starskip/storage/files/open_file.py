@@ -1,11 +1,15 @@
-"""Open a file by its path or URL; every failure to read it is an OSError."""
+"""Open a file by its path or URL, or read a small one whole; every failure to read it is an OSError."""
 
 from __future__ import annotations
 
+import errno
 from typing import BinaryIO, cast
 
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
+
+LARGEST_SMALL_FILE_BYTES = 16 << 20
+"""Far more than any configuration that people write."""
 
 
 def open_file(path: str) -> BinaryIO:
@@ -25,3 +29,15 @@ def file_head(path: str, length: int) -> tuple[bytes, int]:
     with open_file(path) as file:
         head = file.read(length)
         return head, file.seek(0, 2)
+
+
+def read_small_file(path: str, most_bytes: int = LARGEST_SMALL_FILE_BYTES) -> bytes:
+    """Return the bytes of the file; errors as in ``open_file``, and OSError for more than ``most_bytes``.
+
+    The size that the file system reports is not used: for a device or a pipe it is 0.
+    """
+    with open_file(path) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"it holds more than {most_bytes >> 20} MB", path)
+    return content

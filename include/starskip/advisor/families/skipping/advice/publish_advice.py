@@ -25,7 +25,7 @@ from starskip.advisor.families.skipping.advice.measured_table import measured_ta
 from starskip.advisor.families.skipping.artefacts import ADVICE, SHAPES
 from starskip.advisor.families.skipping.settings import SKIPPING_NAME
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.plugin_errors import plugin_errors
+from starskip.advisor.run.user_code import plugin_errors
 from starskip.execution.engine import Engine
 from starskip.file_metadata.match_paths import match_paths
 from starskip.file_metadata.skipping_engine import skipping_engine

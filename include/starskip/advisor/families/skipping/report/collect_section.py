@@ -23,7 +23,7 @@ from starskip.advisor.families.skipping.report.section_data import (
     SkippingIndexes,
 )
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.published_rows import Row, published_rows
+from starskip.advisor.run.stream_rows import Row, published_rows
 from starskip.errors import ConfigError
 from starskip.skipping.registry import index_from_specification
 

@@ -6,16 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+from sqlglot import exp
 
 from starskip.advisor.families.star_tree.recommend.cuboids import Dimensions
-from starskip.advisor.families.star_tree.recommend.pinot_reads import PinotReads, pinot_reads
+from starskip.advisor.families.star_tree.recommend.pinot_aggregation import PinotQuery, pinot_query
 from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead, TreeReading
 from starskip.errors import ConfigError, UnsupportedQuery, printable
-from starskip.pinot.star_tree_matching import SegmentColumns
+from starskip.pinot.star_tree_filter import NotServed
+from starskip.pinot.star_tree_matching import Pair, SegmentColumns, TreePart, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
-from starskip.star_tree.query.conjuncts import Conjunct
+from starskip.star_tree.query.conjuncts import Conjunct, conjuncts
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.validate_config import validate_config
 
@@ -93,6 +95,63 @@ class UnanswerableShape:
     detail: str
     entries_scanned: float = 0.0
     by_starskip: AnswerableShape | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PinotReads:
+    """``pairs`` and ``dimensions`` that a tree must have, and a read for each FILTER of the query.
+
+    ``columns_projected``: the columns whose entries Pinot counts post filter, for each document scanned.
+    """
+
+    pairs: tuple[FunctionColumnPair, ...]
+    dimensions: tuple[str, ...]
+    reads: tuple[TreeRead, ...]
+    columns_projected: int
+
+
+def pinot_reads(
+    sql: str, columns: Collection[str], facts: SegmentColumns, rules: StarTreeRules
+) -> PinotReads | NotServed:
+    """Return the reads of a tree by ``sql`` in a Pinot of ``rules``, or why Pinot uses no tree.
+
+    ``columns``: the columns of the table. Raises UnsupportedQuery unless ``sql`` is one SELECT of one table.
+    """
+    query = pinot_query(sql, columns)
+    parts = tree_parts(query.aggregation, rules, facts)
+    if isinstance(parts, NotServed):
+        return parts
+    pairs: dict[FunctionColumnPair, None] = {}
+    for pair in (pair for part in parts for pair in part.pairs):
+        kept = _kept_pair(pair)
+        if kept is None:
+            return NotServed("function", f"no star-tree of Starskip's keeps {printable(pair[0], 60)}")
+        pairs[kept] = None
+    dimensions = dict.fromkeys(
+        name for part in parts for name in (*part.predicate_columns, *part.group_by_columns)
+    )
+    try:
+        reads = tuple(_read_of_part(query, part) for part in parts)
+    except UnsupportedQuery as error:
+        return NotServed(error.reason, str(error))
+    projected = len(query.aggregation.group_by_columns) + len(parts[0].pairs)
+    return PinotReads(tuple(pairs), tuple(dimensions), reads, projected)
+
+
+def _kept_pair(pair: Pair) -> FunctionColumnPair | None:
+    function, column = pair
+    if function not in AggregationFunction.__members__:
+        return None
+    return FunctionColumnPair(AggregationFunction(function), column)
+
+
+def _read_of_part(query: PinotQuery, part: TreePart) -> TreeRead:
+    filters = [query.where] if query.where is not None else []
+    if part.condition is not None:
+        filters.append(query.conditions[part.condition])
+    joined: list[exp.Expr] = [exp.paren(each) for each in filters]
+    found = conjuncts(exp.and_(*joined)) if joined else ()
+    return TreeRead(found, part.group_by_columns)
 
 
 def answerable_shape(

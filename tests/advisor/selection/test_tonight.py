@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.advisor.selection.model_error import ROUGH_ERROR_RATIO, model_error_ratio, rough_entries_ratio
+from starskip.advisor.selection.tonight import ROUGH_ERROR_RATIO, model_error_ratio, rough_entries_ratio
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.advisor.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
 from starskip.sql.normalize_sql import normalize_sql

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.pinot.release_number import release_number
+from starskip.pinot.target_version import release_number
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.advisor.families.index import Index
-from starskip.advisor.selection.needed_sets import needed_sets
+from starskip.advisor.selection.programme import needed_sets
 from starskip.advisor.selection.vote_list import Saving, VoteList
 
 MEMBERS = tuple(Index("inverted", name) for name in "abc")

@@ -1,1 +1,0 @@
-"""ORC files: stripes, and the tail that describes them."""
