@@ -242,7 +242,7 @@ def test_an_iceberg_table_of_the_lake_is_built_and_not_once_rows_of_it_are_delet
     run(tree_house, lake_tables=lakes)
     assert outcomes(tree_house) == [("built", "there was none")]
     # A delete file, which pyiceberg writes none of.
-    monkeypatch.setattr(DeleteFiles, "of", lambda self, entry: [0])
+    monkeypatch.setattr(DeleteFiles, "numbers_for", lambda self, entry: [0])
     deletes = pa.Table.from_pylist([{"kind": "position", "path": "d", "rows": 1}], DELETES)
     monkeypatch.setattr(DeleteFiles, "table", lambda self: deletes)
     result = run(tree_house, lake_tables=lakes)

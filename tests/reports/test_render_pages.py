@@ -187,7 +187,7 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     page = render_night(LINKS, DAY, RowPage(rows))
     assert page.count("few rejected, found 41 %, expected at most 5 %") == 3
     assert (page.count("Stopped by</b> the gate"), page.count("Failed</b> the gate")) == (2, 1)
-    assert page.count("that of an earlier run of this night") == 1
+    assert page.count("The report is from an earlier run of this night") == 1
     assert "No change for" in page
     assert "its report.json is missing" in page
 
