@@ -49,7 +49,7 @@ def bytes_written(storage: Any) -> bytes:
 def test_whoever_lacks_a_key_has_the_other_indexes(lake: Any, storage: Any, table: Any) -> None:
     created(table, storage)
     assert lake.known(storage, KEYS) == lake.expected(table.files, "x", "y")
-    for keyring, why in ((NONE, "is missing"), (WRONG, "is a wrong one")):
+    for keyring, why in ((NONE, "is missing"), (WRONG, "is not the key")):
         assert lake.known(storage, keyring) == lake.expected(table.files, "x")
         metadata = existing_metadata(storage, keyring=keyring)
         (locked,) = metadata.unlocked.locked
@@ -175,11 +175,11 @@ def test_a_rotation_rebuilds_nothing(lake: Any, storage: Any, table: Any) -> Non
     after = Keyring({"pii": OTHER, "names": PII})
     assert lake.known(storage, after) == lake.expected(table.files, "x", "y")
     assert names(storage, Keyring({"pii": PII, "names": PII})) == ["minmax:x"]
-    with pytest.raises(ConfigError, match="key pii is a wrong one"):
+    with pytest.raises(ConfigError, match="key pii is not the key"):
         rotate_keys(storage, NamedKey("pii", PII), NamedKey("pii", OTHER), lake.commit())
     with pytest.raises(ConfigError, match="has no key listing; there are: names, pii"):
         rotate_keys(storage, NamedKey("listing", LISTING), NamedKey("pii", OTHER), lake.commit())
-    with pytest.raises(ConfigError, match="key pii is a wrong one"):
+    with pytest.raises(ConfigError, match="key pii is not the key"):
         rotate_keys(storage, NamedKey("names", PII), NamedKey("pii", LISTING), lake.commit())
     table.files["file:/t/new"] = lake.File((7, 9))
     refreshed(table, storage, after)

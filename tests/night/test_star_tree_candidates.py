@@ -180,7 +180,7 @@ def test_a_lake_table_of_a_table_format_is_a_reason_in_the_report_and_ends_no_ni
     (table / ".hoodie").mkdir()
     found = offer([logged(BY_SHOP)], LakeTable(str(table)))
     assert found.candidates == ()
-    assert ".hoodie: tells of a Hudi table" in found.note
+    assert ".hoodie: belongs to a Hudi table" in found.note
 
 
 def test_a_delta_table_is_sampled_like_its_rows_as_plain_files(lake: LakeTable, tmp_path: Path) -> None:

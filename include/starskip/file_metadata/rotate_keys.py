@@ -95,5 +95,5 @@ def _unwrapped(key: NamedKey, wrapped: Sequence[str]) -> list[bytes]:
         return key.key.unwrap(wrapped)
     except WrongKey as error:
         raise ConfigError(
-            f"key {key.name} is a wrong one, not that by which the metadata was encrypted", setting="key"
+            f"key {key.name} is not the key by which the metadata was encrypted", setting="key"
         ) from error

@@ -99,6 +99,6 @@ def _why(name: str, error: Exception) -> str:
     if isinstance(error, MissingKey):
         return f"key {name} is missing (--key {name}=FILE, or a file of that name in {KEYS_DIR})"
     if isinstance(error, WrongKey):
-        return f"key {name} is a wrong one, not that by which the metadata was encrypted"
+        return f"key {name} is not the key by which the metadata was encrypted"
     text = str(error) if isinstance(error, StarskipError) else reason_of_failure(error)
     return f"key {name} cannot be used ({text})"

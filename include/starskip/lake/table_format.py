@@ -84,7 +84,7 @@ def refuse_format(path: str, found: TableFormat | None) -> None:
     is_read = found.spark_name in ("delta", "iceberg")
     itself = f"read the table itself ({found.folder}, as format {found.spark_name}), or " if is_read else ""
     raise NotPlainFiles(
-        f"{found.sign}: tells of a {found.name} table, whose files also hold rows that were deleted or "
+        f"{found.sign}: belongs to a {found.name} table, whose files also hold rows that were deleted or "
         f"replaced, and cannot be read as plain files: {itself}write its current rows apart (in Spark: "
         f"spark.read.format('{found.spark_name}').load(…).write.parquet(FOLDER)) and name that FOLDER",
         source=path,

@@ -164,7 +164,7 @@ class _Left:
             return f"{name}: it can skip no further file"
         takes = f"its {counted(each.count)} entries take about {each.gather_ms:.2f} ms"
         if each.gather_ms >= left_ms:
-            return f"{name}: {takes}, and what is left to read {left_ms:.2f} ms ({_told(files)})"
+            return f"{name}: {takes}, and the files left to read {left_ms:.2f} ms ({_told(files)})"
         if each.gather_ms <= SHORT * left_ms:
             return None
         # A sample of n-grams holds more rows than the path, and would overestimate the files that stay.

@@ -179,7 +179,7 @@ def test_an_index_is_not_read_where_the_files_take_less(on: SparkSession, table:
     assert explained["not_skipped_because"] == stats["not_skipped_because"]
     for reason, name in zip(stats["not_skipped_because"], ("btree:user", "ngram:message"), strict=True):
         assert reason.startswith(f"{name} is not used: its ")
-        assert reason.endswith(f"and what is left to read 0.00 ms ({FILES} files)")
+        assert reason.endswith(f"and the files left to read 0.00 ms ({FILES} files)")
 
 
 def test_what_min_max_leaves_alone_is_no_gain_of_another_index(on: SparkSession, table: Path) -> None:

@@ -72,7 +72,7 @@ def test_whoever_lacks_a_key_skips_by_the_other_indexes(
     assert (rows, stats["files_read"], stats["not_skipped_because"]) == ([77], 1, [])
     assert stats["skipped_by"] == {"bloom:email": 4, "valuelist:email": 4}
 
-    for given, why in (({}, "key pii is missing"), ({"pii": keys["other"]}, "key pii is a wrong one")):
+    for given, why in (({}, "key pii is missing"), ({"pii": keys["other"]}, "key pii is not the key")):
         caplog.clear()
         skipping.enable(spark, keys=given)
         with caplog.at_level(logging.WARNING):
@@ -125,7 +125,7 @@ def test_the_commands(
     assert without["files_read"] == 5
     assert [reason for reason in without["not_skipped_because"] if "key pii is missing" in reason]
     wrong = explained(people, where, "--key", f"pii={keys['other']}")
-    assert [reason for reason in wrong["not_skipped_because"] if "key pii is a wrong one" in reason]
+    assert [reason for reason in wrong["not_skipped_because"] if "key pii is not the key" in reason]
 
     spark.range(100, 120, 1, 1).selectExpr(
         "id", "concat('person-secret-', id, '@example.org') AS email", "timestamp_seconds(id * 3600) AS ts"
@@ -144,7 +144,7 @@ def test_the_commands(
     rotated = command("rotate", people, "--from", key, "--to", f"pii={keys['other']}")
     assert rotated.exit_code == 0, rotated.output
     again = command("rotate", people, "--from", key, "--to", f"pii={keys['other']}")
-    assert again.exit_code == 3 and "key pii is a wrong one" in again.stderr
+    assert again.exit_code == 3 and "key pii is not the key" in again.stderr
     assert explained(people, where, "--key", f"pii={keys['other']}")["files_read"] == 1
     assert explained(people, where, "--key", key)["files_read"] == 6
 

@@ -110,7 +110,7 @@ def test_what_skip_decided(spark: SparkSession, path: str) -> None:
     skipping.skip(odd)
     (whole_read,) = skipping.last_query_stats(spark)
     assert whole_read["files_read"] == FILES
-    assert whole_read["not_skipped_because"] == ["no index is of column odd"]
+    assert whole_read["not_skipped_because"] == ["no index is on column odd"]
     skipping.disable(spark)
     assert skipping.last_query_stats(spark) == []
 

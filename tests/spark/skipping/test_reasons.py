@@ -50,14 +50,14 @@ def told(spark: SparkSession, sql: str) -> dict[str, Any]:
         ),
         ("id >= 0", [EVERY_FILE]),
         ("ts IS NOT NULL", [EVERY_FILE]),
-        ("even", ["no index is of column even"]),
-        ("NOT even AND upper(s) = 'X'", ["no index is of column even", "no index understands upper(s)"]),
+        ("even", ["no index is on column even"]),
+        ("NOT even AND upper(s) = 'X'", ["no index is on column even", "no index understands upper(s)"]),
         ("s LIKE '%7%'", ["no index of s understands LIKE '%x%' with this value"]),
         ("s NOT LIKE '%7%'", ["no index of s understands NOT LIKE '%x%' with this value"]),
         ("a < b", ["a and b are compared with each other, which no index understands"]),
         ("cast(id AS string) = '7'", ["no index understands cast(id)"]),
         ("id % 3 = 7", ["no index understands remainder(id)"]),
-        ("id < rand() - 1", ["what id is compared with is known only when the query runs"]),
+        ("id < rand() - 1", ["the value that id is compared with is known only when the query runs"]),
     ],
 )
 def test_what_no_index_understands(skipping_on: SparkSession, t: str, where: str, reasons: list[str]) -> None:
@@ -81,7 +81,10 @@ def test_what_no_index_understands(skipping_on: SparkSession, t: str, where: str
             "SELECT l.id FROM t l JOIN t r ON l.id = r.a",
             "there is no predicate on the files but that of a join",
         ),
-        ("SELECT * FROM t WHERE id IN (SELECT a FROM t)", "what id is compared with is known only when"),
+        (
+            "SELECT * FROM t WHERE id IN (SELECT a FROM t)",
+            "the value that id is compared with is known only when",
+        ),
     ],
 )
 def test_what_stands_between_a_filter_and_the_files(

@@ -115,7 +115,7 @@ def test_reasons_for_reading_all(t: str, skipping_on: SparkSession, tmp_path: Pa
         return found
 
     assert reasons("SELECT * FROM t") == ["there is no predicate on the files"]
-    assert reasons("SELECT * FROM t WHERE even") == ["no index is of column even"]
+    assert reasons("SELECT * FROM t WHERE even") == ["no index is on column even"]
     assert reasons("SELECT * FROM t WHERE id >= 0") == ["by the metadata every file may hold a matching row"]
     skipping_on.range(3).write.parquet(str(tmp_path / "u"))
     assert "no metadata" in reasons(f"SELECT * FROM parquet.`{tmp_path / 'u'}` WHERE id = 1")[0]

@@ -184,7 +184,7 @@ def _why_not(
     is_plain = isinstance(scan, PlainScan)
     tables = [each.table for each in (*own, *secondary)]
     if (tables or is_plain) and not any(table.files for table in tables):
-        return ["the metadata tells of no file yet: refresh"]
+        return ["the metadata knows no file yet: refresh"]
     if any(each.mask is not None for each in secondary):
         return [f"every file may hold a row that {AND.join(each.names)} leaves" for each in secondary]
     if any(each.why_not for each in secondary) and (is_plain or not own):

@@ -125,13 +125,13 @@ class _Reasons:
         if not columns:
             yield "a predicate names no column"
         elif not is_deterministic(predicate):
-            yield f"what {', '.join(columns)} is compared with is known only when the query runs"
+            yield f"the value that {', '.join(columns)} is compared with is known only when the query runs"
         elif functions := sorted(set(_functions(predicate))):
             yield from (f"no index understands {each}" for each in functions)
         elif unsure:
             yield f"values of {', '.join(unsure)} in paths are read otherwise than for the metadata"
         elif unknown:
-            yield f"no index is of column {', '.join(unknown)}"
+            yield f"no index is on column {', '.join(unknown)}"
         elif len(columns) > 1:
             yield f"{' and '.join(columns)} are compared with each other, which no index understands"
         else:

@@ -63,7 +63,7 @@ def test_indexes_are_made_anew_by_a_refresh(
         wait_until_told(caplog)
         assert skipping_on.read.parquet(path).where("id = 107").count() == 1
         (stats,) = skipping.last_query_stats(skipping_on)
-        assert stats["not_skipped_because"] == ["the metadata tells of no file yet: refresh"]
+        assert stats["not_skipped_because"] == ["the metadata knows no file yet: refresh"]
         (told,) = [each for each in caplog.messages if "was overwritten" in each]
         assert path in told and "minmax:id" in told and "skipping.refresh" in told
         aged(Path(path))
