@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from starskip.predicates.edit_distance import edit_distances
-from starskip.skipping.file_collector import FileCollector
+from starskip.skipping.own_types import FileCollector
 
 from starskip_contrib.metric_distances import TEXT_METRIC, Distances, distances_to_point
 

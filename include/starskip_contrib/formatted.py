@@ -16,13 +16,19 @@ import pyarrow.compute as pc
 from starskip.errors import ConfigError
 from starskip.predicates.comparison import comparison_of_function
 from starskip.predicates.data_types import is_collated
-from starskip.predicates.expression import Call, Column, Expression, Literal
-from starskip.predicates.ordered_values import mask_of
-from starskip.skipping.clause import Clause
 from starskip.skipping.collectors.distinct_values import DistinctValues, ValuesCollector
-from starskip.skipping.file_collector import FileCollector
-from starskip.skipping.file_metadata import FileMetadata, Mask
-from starskip.skipping.index_types.column_index import ColumnIndex
+from starskip.skipping.own_types import (
+    Call,
+    Clause,
+    Column,
+    ColumnIndex,
+    Expression,
+    FileCollector,
+    FileMetadata,
+    Literal,
+    Mask,
+    mask_of,
+)
 from starskip.skipping.value_sets import ValueSetClause, value_set_clause, with_valid_texts
 
 from starskip_contrib import user_agents

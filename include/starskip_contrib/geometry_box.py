@@ -11,13 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 from starskip.predicates.comparison import Comparison, ComparisonOperator
-from starskip.predicates.data_types import TEXTS
-from starskip.predicates.expression import Call, Column, Expression
-from starskip.skipping.clause import Clause
 from starskip.skipping.collectors.cover_boxes import CoverBoxes
-from starskip.skipping.file_collector import FileCollector
-from starskip.skipping.index_types.column_index import ColumnIndex
 from starskip.skipping.index_types.geo_box import number_of_boxes
+from starskip.skipping.own_types import TEXTS, Call, Clause, Column, ColumnIndex, Expression, FileCollector
 from starskip.skipping.value_ranges import Condition, RangesClause
 
 _FIELDS = ("x_least", "y_least", "x_greatest", "y_greatest")

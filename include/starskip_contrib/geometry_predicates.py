@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 from starskip.predicates.comparison import ComparisonOperator, comparison_of_function
-from starskip.predicates.expression import Call, Expression, Literal
+from starskip.skipping.own_types import Call, Expression, Literal
 
 from starskip_contrib.geometries import Bounds, geometry_of
 

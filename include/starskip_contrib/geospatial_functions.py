@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from starskip.predicates.expression import Call, Column, Expression, Literal
-from starskip.skipping.user_functions import map_function
+from starskip.skipping.own_types import Call, Column, Expression, Literal, map_function
 
 from starskip_contrib.geometries import (
     Bounds,

@@ -13,11 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 from starskip.predicates.comparison import Comparison, ComparisonOperator
-from starskip.predicates.expression import Call, Column, Expression, Literal
-from starskip.skipping.clause import Clause
 from starskip.skipping.collectors.ranges_collector import RangesCollector
-from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.gap_list import GapList
+from starskip.skipping.own_types import Call, Clause, Column, Expression, FileCollector, Literal
 from starskip.skipping.value_ranges import Condition, RangesClause
 
 _MAPPED = bytes(10) + b"\xff\xff"

@@ -16,14 +16,20 @@ import pyarrow as pa
 from starskip.errors import ConfigError
 from starskip.predicates.column_name import column_name
 from starskip.predicates.comparison import Comparison, comparison_of_function
-from starskip.predicates.data_types import NUMBERS
 from starskip.predicates.edit_distance import edit_distances
-from starskip.predicates.expression import Call, Column, Expression, Literal
-from starskip.skipping.clause import Clause
-from starskip.skipping.file_collector import FileCollector
-from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.skipping.index_types.column_index import check_column, check_family
-from starskip.skipping.skipping_index import SkippingIndex
+from starskip.skipping.own_types import (
+    NUMBERS,
+    Call,
+    Clause,
+    Column,
+    Expression,
+    FileCollector,
+    FileMetadata,
+    Literal,
+    Mask,
+    SkippingIndex,
+)
 from starskip.skipping.value_ranges import is_possible_known, possible_between
 
 from starskip_contrib import metric_distances

@@ -17,10 +17,11 @@ from starskip.predicates.comparison import Comparison, ComparisonOperator
 from starskip.predicates.like_pattern import Wildcard, like_parts
 from starskip.predicates.ordered_values import is_text, same_order
 from starskip.predicates.prefix_bounds import text_after
-from starskip.skipping.clause import AllOf, AnyOf, Clause, NoFile
+from starskip.skipping.clause import AllOf, AnyOf, NoFile
 from starskip.skipping.failing_indexes import GuardedClause
 from starskip.skipping.index_types.min_max import MinMaxClause
 from starskip.skipping.index_types.null_count import NullClause
+from starskip.skipping.own_types import Clause
 from starskip.skipping.value_ranges import bounds_judged, is_possible_known
 from starskip.skipping.value_sets import ValueSetClause
 

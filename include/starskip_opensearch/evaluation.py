@@ -10,10 +10,10 @@ from typing import Self
 import numpy as np
 from starskip.file_metadata.metadata_store import StoredMetadata
 from starskip.file_metadata.segment import Segment
-from starskip.skipping.clause import AllOf, AnyOf, Clause
+from starskip.skipping.clause import AllOf, AnyOf
 from starskip.skipping.failing_indexes import GuardedClause
-from starskip.skipping.file_metadata import Mask
 from starskip.skipping.index_types.hybrid import HybridClause
+from starskip.skipping.own_types import Clause, Mask
 
 from starskip_opensearch.clause_query import (
     EVERY,

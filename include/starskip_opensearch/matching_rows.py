@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from starskip.errors import StorageError, StorageOutage
-from starskip.skipping.file_metadata import Mask
+from starskip.skipping.own_types import Mask
 
 from starskip_opensearch.clause_query import Query, negation
 from starskip_opensearch.documents import Documents

@@ -17,8 +17,7 @@ from uuid import uuid4
 import pyarrow as pa
 from starskip.errors import DamagedFile
 from starskip.file_metadata.metadata_store import Groups, StoredMetadata
-from starskip.skipping.clause import Clause
-from starskip.skipping.file_metadata import Mask
+from starskip.skipping.own_types import Clause, Mask
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite, file_safe
