@@ -106,7 +106,7 @@ def test_a_table_of_one_file_has_no_indexes(engine: SparkSkipping, table: LakeTa
     file = sorted(Path(table.path).glob("*.parquet"))[0]
     one = LakeTable(str(file))
     (index,) = indexes("minmax:id")
-    assert "one file" in engine.faults(one, [index])["minmax:id"]
+    assert "single file" in engine.faults(one, [index])["minmax:id"]
     with pytest.raises(ConfigError, match="one file"):
         engine.refresh(one, [index], None)
     assert engine.refresh(one, [], None).files == 1
