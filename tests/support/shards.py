@@ -55,7 +55,7 @@ SHARDS: tuple[Shard, ...] = (
         "laws and values of skipping in Spark",
         ("tests/spark/skipping/",),
         _SKIPPING,
-        12,
+        9,
     ),
     Shard(
         "nights, formats and stores of skipping in Spark",
@@ -88,7 +88,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/spark/",
             "include/starskip/star_tree/",
         ),
-        12,
+        10,
     ),
     Shard(
         "star-trees, cost, selection, logs",
@@ -114,7 +114,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/star_tree/",
             "include/starskip/tables/",
         ),
-        8,
+        5,
     ),
     Shard(
         "files: secondary indexes, metadata, lake, storage, OpenSearch",
@@ -139,7 +139,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip_contrib/",
             "include/starskip_opensearch/",
         ),
-        10,
+        8,
     ),
     Shard(
         "nights in one process, commands, reports",
@@ -156,7 +156,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/skipping/",
             "include/starskip/star_tree/",
         ),
-        10,
+        6,
     ),
     Shard(
         "Airflow, its pages in a browser, backfills",
@@ -170,7 +170,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/orchestration/",
             "include/starskip/reports/",
         ),
-        14,
+        12,
     ),
 )
 
