@@ -131,7 +131,9 @@ def first(house: House, before: datetime) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def on_spark(house: House, first: object) -> subprocess.CompletedProcess[str]:
-    """The same night again, with the jobs of half of the stages on Spark."""
+    """The same night from nothing, with the jobs of half of the stages on Spark."""
+    for made in ("artefacts", "skipping"):
+        shutil.rmtree(house.folder / made)
     return house.run(on_spark=set(STAGE_NAMES) - ON_A_CLUSTER)
 
 
