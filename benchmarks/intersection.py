@@ -1,4 +1,4 @@
-"""What intersecting secondary indexes wins over the better one, how good the choice is, peers, and growth.
+"""Print the gain of intersecting secondary indexes over the better one, the choice, peers, and growth.
 
 Part 1 (``intersection_tweets.py``): AsterixDB's experiments rebuilt, six tables: the time of the scan, of
 each index alone, of both and of the planner's choice, and how many times faster than the better single index

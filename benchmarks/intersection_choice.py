@@ -1,4 +1,4 @@
-"""How near the chosen plan is to the best measured one, beside the rules of other systems.
+"""Compare the chosen plan with the best measured one, and with the rules of other systems.
 
 Of each query the scan, every index alone, every pair, all indexes, the plan of every rule, and the best pair
 with each index more are run, and the least time is the best. The rules: all applicable indexes (AsterixDB),
@@ -43,7 +43,7 @@ from starskip.secondary.where_clause import where_expression
 Names = tuple[str, ...]
 SCAN: Names = ("scan",)
 PLANNED: Names = ()
-"""What leaves the choice to the planner, whose time counts then."""
+"""The plan that leaves the choice to the planner, whose time counts then."""
 CHOSEN, WITH_PLANNING = "chosen", "chosen, with planning"
 _WANTED = ["id", "payload"]
 _NEAR, _ABOUT = 1.05, 1.25
@@ -136,7 +136,7 @@ class Outcome:
 
     @property
     def repeats(self) -> bool:
-        """Whether the plan that is best by every second run is near the best by the others."""
+        """True if the plan that is best by every second run is near the best by the others."""
         often = {name: each.runs for name, each in self.plans.found.items() if name and len(each.runs) > 3}
         if len(often) < 2:
             return True

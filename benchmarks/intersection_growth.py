@@ -1,4 +1,4 @@
-"""What building and refreshing secondary indexes costs on Spark as the table grows.
+"""Measure the cost of building and refreshing secondary indexes on Spark as the table grows.
 
 Spark has what the night gives it: two cores, a driver of 1 GiB, and 16 MiB for results. Each kind of index is
 built with metadata of its own; then one file in a hundred is written anew and the index refreshed. A refresh
@@ -35,7 +35,7 @@ _MB = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What one kind of index took of one size of table: seconds, and bytes after the build."""
+    """The cost of one kind of index at one size of table: seconds, and bytes after the build."""
 
     rows: int
     files: int
@@ -68,7 +68,7 @@ class Grown:
 
 @dataclass(slots=True)
 class Work:
-    """What Spark did for one piece of work: tasks by stage."""
+    """The work of Spark for one task of ours: tasks by stage."""
 
     task_ms: list[int] = field(default_factory=list)
     most_tasks: int = 0

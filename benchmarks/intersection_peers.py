@@ -51,7 +51,7 @@ class NoPeer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What a system took: ms of all questions, each some times, and a word on its indexes."""
+    """The cost of a system: ms of all questions, each asked some times, and a word on its indexes."""
 
     name: str
     ms: Sequence[float]

@@ -1,4 +1,4 @@
-"""What skipping adds to Delta and to Iceberg: the nine questions of data_skipping.py, and planning.
+"""Measure skipping beside Delta and Iceberg: the nine questions of data_skipping.py, and planning.
 
 Each format has a Spark process of its own (local[2], driver 1 GiB, maxResultSize 16 MB), with a table over
 the files of data_skipping.py and our indexes beside it. The format alone and with ours are asked in turn, run

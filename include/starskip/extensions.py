@@ -1,6 +1,6 @@
-"""What packages add to Starskip, found by the entry points of their distributions.
+"""Parts that packages add to Starskip, found by the entry points of their distributions.
 
-A package names in its ``pyproject.toml`` what it adds, such as ``months = "my_package.months:Months"`` in the
+A package names its parts in its ``pyproject.toml``, such as ``months = "my_package.months:Months"`` in the
 group ``starskip.index_types``. The packages beside this one are found in the same way as a user's.
 """
 

@@ -1,4 +1,4 @@
-"""How good the choice is known to be, in the text and the JSON of ``starskip tune``."""
+"""The gap of the choice to the best one, in the text and the JSON of ``starskip tune``."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class House:
         return found
 
     def run_times(self) -> tuple[datetime, datetime]:
-        """When the newest run began and when it ended, out of Airflow's own database."""
+        """Beginning and end of the newest run, out of Airflow's own database."""
         with sqlite3.connect(self.folder / "airflow" / "airflow.db") as database:
             (row,) = database.execute(
                 "select start_date, end_date from dag_run order by id desc limit 1"

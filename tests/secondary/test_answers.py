@@ -1,4 +1,4 @@
-"""What a query may ask for: fields, quoted columns, forced paths, older versions; and odd values as JSON."""
+"""Queries of fields, quoted columns, forced paths and older versions; odd values as JSON."""
 
 from __future__ import annotations
 

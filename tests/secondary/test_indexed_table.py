@@ -1,4 +1,4 @@
-"""What a table's answers are made of: files that changed, plans, covering indexes, limits, errors."""
+"""The sources of a table's answers: files that changed, plans, covering indexes, limits, errors."""
 
 from __future__ import annotations
 

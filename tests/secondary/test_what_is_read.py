@@ -1,4 +1,4 @@
-"""How much of indexes and of files a query reads: blocks of even bytes, limits, covering indexes, footers."""
+"""Parts of indexes and files that a query reads: blocks of even bytes, limits, covering indexes, footers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which lists are read for an engine that reads whole files; no file with a survivor is ever left alone."""
+"""Lists that are read for an engine that reads whole files; no file with a survivor is ever left alone."""
 
 from __future__ import annotations
 

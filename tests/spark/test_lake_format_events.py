@@ -1,4 +1,4 @@
-"""What Spark's own event log tells of queries on Delta and Iceberg tables: tables, predicates, files."""
+"""Spark's own event log of queries on Delta and Iceberg tables: tables, predicates, files."""
 
 from __future__ import annotations
 

@@ -263,7 +263,7 @@ def check_case(trees: Any, case: Case, expected: Any = None, **cutting: Any) -> 
 
 
 def check_invariants(trees: Any, tree: Any, documents: list[Prefix], width: int) -> None:
-    """What holds of every tree: its order, the bound of its leaves, where star children are."""
+    """Check every tree: its order, the bound of its leaves, the places of star children."""
     config = tree.config
     keys = [
         [order_key(STAR if value is trees.STAR else value) for value in document[:width]]

@@ -1,4 +1,4 @@
-"""What is kept is what was asked for last, in its room."""
+"""The values asked for last are kept, in their room."""
 
 from __future__ import annotations
 

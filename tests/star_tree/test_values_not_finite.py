@@ -67,7 +67,7 @@ def exact(values: Sequence[float | None], percent: float) -> float | None:
 
 
 def rank_error(values: Sequence[float | None], percent: float, found: float) -> float:
-    """How far the ranks of a value are from that which was asked for, as a share of all values."""
+    """The distance between the ranks of a value and the rank asked for, as a share of all values."""
     order = ranked(values)
     at_most = [v for v in order if math.isnan(found) or (not math.isnan(v) and v <= found)]
     below = [v for v in order if not math.isnan(v) and (math.isnan(found) or v < found)]

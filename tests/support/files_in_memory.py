@@ -10,7 +10,7 @@ from pathlib import Path
 
 _MEMORY = Path("/dev/shm")
 _ROOT = "PYTEST_DEBUG_TEMPROOT"
-"""Where pytest makes its folders; whoever sets it decides."""
+"""The place of pytest's folders; whoever sets it decides."""
 _LEAST_FREE_BYTES = 16 << 30
 """The tests' programs take half of it."""
 

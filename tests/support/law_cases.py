@@ -1,4 +1,4 @@
-"""How many cases a law is asked: a fifth of its number in ``make test``, as many as wanted by a setting.
+"""The number of cases of a law: a fifth of its number in ``make test``, as many as wanted by a setting.
 
 Laws draw other cases at each run. That so few are enough is shown by the faults planted beside them.
 """

@@ -38,7 +38,7 @@ class Shard:
 
 
 _TESTED = ("tests/", "include/", "requirements", "pyproject.toml", "spark_jobs/", "dags/", "plugins/")
-"""Where a change can make a test of a shard fail; ``make test`` holds the pages of docs."""
+"""Places where a change can make a test of a shard fail; ``make test`` holds the pages of docs."""
 
 _SKIPPING = (
     "include/starskip/advisor/families/skipping/",

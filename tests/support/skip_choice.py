@@ -21,7 +21,7 @@ from starskip.execution.engine import Engine
 
 ROWS_A_BYTE = 0.125
 SOLVING_S = 120.0
-"""What is proved to be the best choice must not depend on how busy a machine is."""
+"""Seconds for a choice: a proof that it is the best must not depend on how busy a machine is."""
 
 
 def choose_indexes(

@@ -15,7 +15,7 @@ import time
 _SET_CHILD_SUBREAPER = 36
 """Of Linux' ``prctl``; elsewhere programs that outlive their parents are not counted."""
 _LEFT_BEHIND_S = 10.0
-"""What servers of tests take to end, once the tests have."""
+"""Seconds that servers of tests take to end, once the tests have."""
 
 
 def main(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Which tree of a configuration Pinot takes: the check isFitForStarTree, tree by tree."""
+"""Find the tree of a configuration that Pinot takes: the check isFitForStarTree, tree by tree."""
 
 from __future__ import annotations
 

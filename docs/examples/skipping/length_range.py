@@ -27,7 +27,7 @@ class LengthRange(ColumnIndex):
     families = frozenset({"string"})
 
     def aggregates(self, columns: Sequence[str]) -> Mapping[str, str]:
-        """What to collect of a file's rows."""
+        """Return the aggregates of a file's rows to collect."""
         return {"longest": f"max(length({columns[0]}))"}
 
     def label(self, node: Expression) -> Clause | None:
@@ -40,7 +40,7 @@ class LengthRange(ColumnIndex):
 
 @dataclass(frozen=True, slots=True)
 class LongerThan(Clause):
-    """Whether a file may hold a text that is longer."""
+    """A clause: a file may hold a text that is longer."""
 
     index: str
     length: int

@@ -23,7 +23,7 @@ def register_functions(spark: Any) -> None:
 
 
 def implication(node: Expression) -> Expression | None:
-    """What holds for ts wherever same_day(ts, text) does: a range that indexes know."""
+    """Return a predicate that ts satisfies wherever same_day(ts, text) holds: a range that indexes know."""
     match node:
         case Call("udf:same_day", (column, Literal() as day)) if day.python is not None:
             start = dt.datetime.fromisoformat(day.python)

@@ -89,7 +89,7 @@ class MostWords(FileCollector):
 
 @dataclass(frozen=True, slots=True)
 class MoreWords(Clause):
-    """Whether a file may hold a text with more words."""
+    """A clause: a file may hold a text with more words."""
 
     index: str
     words: int

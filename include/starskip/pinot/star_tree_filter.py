@@ -34,7 +34,7 @@ _SHOWN_COLUMNS = 4
 
 @dataclass(frozen=True, slots=True)
 class NotServed:
-    """Why no star-tree of the target version is used: ``reason`` is a code, ``detail`` a clause."""
+    """The reason why the target version uses no star-tree: ``reason`` is a code, ``detail`` a clause."""
 
     reason: str
     detail: str

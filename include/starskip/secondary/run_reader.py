@@ -167,7 +167,7 @@ class RunReader:
 
     @cached_property
     def is_stretch(self) -> Mask:
-        """Whether a block has all addresses from its least to its greatest, so that it need not be read."""
+        """True if a block has all addresses from its least to its greatest, so that it need not be read."""
         low, high = self.reach
         return np.asarray(high - low == (self._entries - 1).astype(np.uint64))
 

@@ -1,4 +1,4 @@
-"""What an index type of a user's own is made of, and a function that indexes shall understand.
+"""Names for an index type of a user's own, and for a function that indexes shall understand.
 
 The names are public (docs/python-api.md); they are in one module here, whatever module they lie in.
 """

@@ -1,4 +1,4 @@
-"""What building a star-tree and asking it takes.
+"""Names for building a star-tree and asking it.
 
 The names are public (docs/python-api.md); they are in one module here, whatever module they lie in.
 """

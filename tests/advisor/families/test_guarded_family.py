@@ -1,4 +1,4 @@
-"""What a user's family raises or returns wrongly is one line with module, line and error."""
+"""An error of a user's family, or a wrong value, is one line with module, line and error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a filtered column has no vote."""
+"""Reasons why a filtered column has no vote."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ several_trees = st.lists(
 def in_turn(
     trees: Collection[AnswerCandidate], lists: Sequence[VoteList], chosen: Collection[Index]
 ) -> float:
-    """What is saved where each shape goes to the first tree that serves it, and to indexes if none does."""
+    """Return the saving if each shape goes to the first tree that serves it, else to indexes."""
     saved: dict[str, float] = {}
     for tree in sorted(trees, key=lambda each: (each.rank, each.index)):
         for shape, entries in tree.saving_entries.items():

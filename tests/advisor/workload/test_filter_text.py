@@ -162,7 +162,7 @@ def test_what_cannot_be_read_is_unknown_and_the_rest_is_read(unread: str) -> Non
 
 
 def _is_labelled(expression: Expression) -> bool:
-    """What an index type could label: a comparison of a column and a literal."""
+    """Parts that an index type could label: a comparison of a column and a literal."""
     if not isinstance(expression, Call):
         return isinstance(expression, Column)
     kinds = [type(each) for each in expression.arguments]

@@ -1,4 +1,4 @@
-"""What each index type can skip, written down: 1 is a file that is read."""
+"""Files that each index type can skip, written down: 1 is a file that is read."""
 
 from __future__ import annotations
 

@@ -249,7 +249,7 @@ BROKEN = (
     *("try_parse_url(url, 'HOST') = 'H3.org'", "substring_index(mail, '@', -1) = 'd2.com'"),
     "get_json_object(doc, '$.a.b') = '4'",
 )
-"""What each of the planted faults loses rows of."""
+"""The kind of predicate that each of the planted faults loses rows of."""
 
 
 def test_what_is_collected_wrong_is_seen(

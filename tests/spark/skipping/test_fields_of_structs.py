@@ -21,7 +21,7 @@ from starskip.spark.skipping.table_finder import metadata_changed
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
 FORMATS = (pytest.param("delta", marks=pytest.mark.slow), "iceberg")
-"""What holds for one holds for the other in most cases: Iceberg each day, Delta in its shard."""
+"""Most cases hold for both formats alike: Iceberg each day, Delta in its shard."""
 SANITISED = ("x y", "a-b", "a.b", "1a", "a%", "é", "日", "a`b", "SELECT", "$a")
 """Names of which Iceberg writes others into files, and some that it leaves."""
 

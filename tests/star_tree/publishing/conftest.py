@@ -59,7 +59,7 @@ class Table:
     """Names of the files whose rows were read."""
     rows: ClassVar[Callable[..., pa.Table]] = staticmethod(rows)
     now: ClassVar[datetime] = NOW
-    """When trees are published; files are hours older, unless they are written at another time."""
+    """The time at which trees are published; files are hours older by default."""
 
     def write(self, name: str, content: pa.Table, *, at: float = HOURS_AGO) -> Path:
         path = self.folder / name

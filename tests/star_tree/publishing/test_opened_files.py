@@ -1,4 +1,4 @@
-"""Which files are opened: of a table that was seen before the new ones alone, and by a scan each once."""
+"""Files that are opened: only the new files of a table that was seen before, and by a scan each file once."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def audit_hook() -> None:
 
 @contextmanager
 def opened_below(folder: Path) -> Iterator[Counter[str]]:
-    """How often each file below a folder is opened, as Python itself tells."""
+    """The number of times that each file below a folder is opened, by Python's own events."""
     opened: Counter[str] = Counter()
     _WATCHED.append((str(folder), opened))
     try:

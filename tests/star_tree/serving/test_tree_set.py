@@ -1,4 +1,4 @@
-"""How closely opened trees look at files whose time of change tells nothing yet."""
+"""Opened trees look closely at files whose time of change says nothing yet."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Outcome(Enum):
 
 
 class Reason(Enum):
-    """Why an index is refused, or is to be dropped."""
+    """The reason why an index is refused, or is to be dropped."""
 
     NO_SEGMENTS = "no_segments"
     NOT_ENOUGH_QUERIES = "not_enough_queries"

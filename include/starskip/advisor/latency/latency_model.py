@@ -24,7 +24,7 @@ _FOLDS = 10
 
 
 class NoFit(Enum):
-    """Why there is no model."""
+    """The reason why there is no model."""
 
     TOO_FEW_BINS = "too_few_bins"
     NO_VARIATION = "no_variation"

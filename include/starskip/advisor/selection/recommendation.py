@@ -13,7 +13,7 @@ from starskip.advisor.selection.saving_interval import SavingInterval
 
 
 class Stop(Enum):
-    """Why the curve over K ends at its last point."""
+    """The reason why the curve over K ends at its last point."""
 
     BELOW_MIN_GAIN = "below_min_gain"
     MAX_INDEXES = "max_indexes"

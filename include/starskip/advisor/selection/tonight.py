@@ -65,7 +65,7 @@ def drop_evidence(nights: Sequence[NightVotes]) -> DropEvidence:
 
 @dataclass(frozen=True)
 class Tonight:
-    """What is known of one table before anything is chosen.
+    """The knowledge of one table before anything is chosen.
 
     ``votes``: of tonight alone; ``window``: of all nights that vote, restated for tonight's indexes.
     ``evidence``: the queries of these nights, which drops are judged by. ``offers``: answers of whole
@@ -87,12 +87,12 @@ class Tonight:
 
     @cached_property
     def is_sorting(self) -> bool:
-        """Whether a sort order is asked for."""
+        """True if a sort order is asked for."""
         return any(family.path is not None and family.path.reorders for family in self.paths)
 
     @cached_property
     def is_only_sorting(self) -> bool:
-        """Whether nothing but a sort order is asked for: then that order is what is chosen."""
+        """True if nothing but a sort order is asked for: then that order is the choice."""
         return self.is_sorting and all(
             family.path is not None and family.path.reorders for family in self.paths
         )
@@ -117,7 +117,7 @@ class Tonight:
 
     @cached_property
     def drops_withheld(self) -> str:
-        """Why drops are not judged; empty where they are."""
+        """The reason why drops are not judged; empty where they are."""
         if not self.votes.in_force:
             return ""
         terms = self.question.settings.advice

@@ -32,7 +32,7 @@ _DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_00
 
 @dataclass(frozen=True, slots=True)
 class HybridCalendar:
-    """Which values of a file are in Spark 2's calendar: dates with times of 64 bits, or times of INT96."""
+    """The values of a file that are in Spark 2's calendar: dates with times of 64 bits, or times of INT96."""
 
     dates: bool
     int96: bool

@@ -1,4 +1,4 @@
-"""Where the pages of a Parquet file's columns lie, and which rows they have, by its offset index."""
+"""Places and rows of the pages of a Parquet file's columns, by the file's offset index."""
 
 from __future__ import annotations
 

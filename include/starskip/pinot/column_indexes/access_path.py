@@ -23,7 +23,7 @@ Amounts = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a column cannot have an index: a code and the sentence of the report."""
+    """The reason why a column cannot have an index: a code and the sentence of the report."""
 
     reason: str
     detail: str

@@ -61,7 +61,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Fault(Exception):
-    """Why an object is no event; the message is the reason code."""
+    """Raised for an object that is no event; the message is the reason code."""
 
 
 def event_rows(record: LogRecord, day: date | None) -> list[Row]:

@@ -23,7 +23,7 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class SplitRules:
-    """When and how a node is split; all sequences have one entry for each dimension."""
+    """The rules of splitting a node; all sequences have one entry for each dimension."""
 
     max_leaf_records: int
     skips_star: tuple[bool, ...]

@@ -50,7 +50,7 @@ clauses = st.recursive(
 
 
 def with_indexes(clause: Clause, chosen: frozenset[str]) -> Clause | None:
-    """What Generate-Clause makes where only some indexes exist: an OR needs all of its legs."""
+    """The clauses of Generate-Clause where only some indexes exist: an OR needs all of its legs."""
     if isinstance(clause, Leaf):
         return clause if clause.index in chosen else None
     if isinstance(clause, AllOf | AnyOf):

@@ -1,4 +1,4 @@
-"""Which r-trees logged predicates ask for."""
+"""R-trees that logged predicates ask for."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from starskip.spark import skipping
 
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats]
 FORMATS = (pytest.param("delta", marks=pytest.mark.slow), "iceberg")
-"""What holds for one holds for the other in most cases: Iceberg each day, Delta in its shard."""
+"""Most cases hold for both formats alike: Iceberg each day, Delta in its shard."""
 
 
 class Lake:

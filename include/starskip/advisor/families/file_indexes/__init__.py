@@ -1,1 +1,1 @@
-"""What skipping and secondary indexes have in common: how they are measured, chosen and proved."""
+"""The common part of skipping and secondary indexes: measuring, choosing and proving them."""

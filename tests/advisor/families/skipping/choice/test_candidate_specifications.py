@@ -1,4 +1,4 @@
-"""Which index types are tried for which predicates."""
+"""Index types that are tried, by predicate."""
 
 from __future__ import annotations
 

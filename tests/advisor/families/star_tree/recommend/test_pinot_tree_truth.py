@@ -1,4 +1,4 @@
-"""Which queries a real Pinot 0.11 answered from star-trees, and what it read for them.
+"""Queries that a real Pinot 0.11 answered from star-trees, and the documents that it read for them.
 
 Measured by benchmarks/pinot_tree_matching.py --truth, whose prediction is held against it here.
 """

@@ -70,7 +70,7 @@ class CountedRows:
     files: np.ndarray
     matching: MatchingRows
     faults: Mapping[int, str] = field(default_factory=dict)
-    """Why the rows of a query cannot be counted, by its position."""
+    """The reason why the rows of a query cannot be counted, by the query's position."""
 
     def relevant(self, files: int) -> dict[int, Mask]:
         """Return the files with a matching row by the query's position, if all ``files`` were counted."""
