@@ -194,25 +194,29 @@ def touched(changed: Sequence[str]) -> list[int]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--shard", help=f"Run one part of what make test leaves out, such as 1/{len(SHARDS)}.")
+    help_text = f"Run one part of what make test leaves out, such as 1/{len(SHARDS)}."
+    parser.addoption("--shard", type=_number, help=help_text)
+
+
+def _number(chosen: str) -> int:
+    # Refused here, in one line, before processes of pytest-xdist start.
+    names = [f"{n}/{len(SHARDS)}" for n in _all()]
+    if chosen not in names:
+        raise argparse.ArgumentTypeError(f"SHARD={chosen}: the shards are {', '.join(names)}")
+    return names.index(chosen) + 1
 
 
 def tests_of_the_shard(config: pytest.Config, items: list[pytest.Item]) -> list[pytest.Item]:
     """Return the tests that ``--shard`` keeps, which are all without it."""
-    chosen = config.getoption("--shard")
-    if chosen is None:
+    number = config.getoption("--shard")
+    if number is None:
         return items
-    number = _number(chosen)
-    kept = [each for each in items if _runs_in_shards(each) and shard_of(each.nodeid) == number]
-    config.hook.pytest_deselected(items=[each for each in items if each not in set(kept)])
+    kept, left = [], []
+    for each in items:
+        is_kept = _runs_in_shards(each) and shard_of(each.nodeid) == number
+        (kept if is_kept else left).append(each)
+    config.hook.pytest_deselected(items=left)
     return kept
-
-
-def _number(chosen: str) -> int:
-    names = [f"{n}/{len(SHARDS)}" for n in _all()]
-    if chosen not in names:
-        raise pytest.UsageError(f"SHARD={chosen}: the shards are {', '.join(names)}")
-    return names.index(chosen) + 1
 
 
 def _runs_in_shards(item: pytest.Item) -> bool:
