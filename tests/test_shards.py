@@ -40,6 +40,10 @@ def test_each_beginning_is_that_of_a_path() -> None:
         ("tests/ui/test_report_pages_in_airflow.py", [7]),
         ("dags/index_advisor_nightly_dag.py", [7]),
         ("include/starskip/sql/query_shape.py", [4]),
+        ("include/starskip/lake/lake_table.py", [1, 2, 3, 4, 5]),
+        ("include/starskip/storage/vacuum.py", [2, 3, 4, 5]),
+        ("include/starskip/file_metadata/table_state.py", [1, 2, 3, 5, 6]),
+        ("include/starskip/skipping/registry.py", [1, 2, 3, 5, 6]),
     ],
 )
 def test_what_a_change_concerns(path: str, concerned: list[int]) -> None:

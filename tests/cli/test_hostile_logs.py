@@ -38,11 +38,7 @@ NUMBERS = (
 _BOMB = gzip.compress(b'{"a": 1,"b":"') + gzip.compress(b" " * (1 << 20)) * 64
 
 FILES: dict[str, tuple[bytes, int, dict[str, int]]] = {
-    "bomb.json.gz": (
-        gzip.compress(b'{"a": 1,"b":"') + gzip.compress(b" " * (1 << 20)) * 64,
-        0,
-        {"compression_bomb": 1},
-    ),
+    "bomb.json.gz": (_BOMB, 0, {"compression_bomb": 1}),
     "line.log": (LINE[:-1] + b"x" * (5 << 20) + b"\n" + LINE, 1, {"too_long": 1}),
     "deep.json": (b'{"query": ' + b"[" * 1_000_000 + b"\n" + EVENT, 1, {"bad_json": 1}),
     "twice.json": (b'{"query": "SELECT 1 FROM u", ' + EVENT[1:] + EVENT, 1, {"repeated_field": 1}),

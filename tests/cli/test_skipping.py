@@ -98,6 +98,15 @@ def test_a_folder_that_is_not_there_or_has_no_metadata(call: Call, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    "command", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "describe", "list", "explain"]
+)
+def test_every_command_explains_itself_with_an_example(call: Call, command: str) -> None:
+    found = call("skipping", command, "--help")
+    assert found.exit_code == 0
+    assert f"starskip skipping {command} /lake/" in found.stdout
+
+
 def test_bytes_that_a_format_does_not_tell_are_shown_as_unknown() -> None:
     document = {"files_total": 4, "files_read": 1, "bytes_total": None, "bytes_read": 2048}
     text = explained_text({**document, "skipped_by": {"bloom:u": 3}, "not_skipped_because": []})

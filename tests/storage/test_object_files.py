@@ -66,6 +66,17 @@ def test_listing_of_a_folder(s3: Any, tree: Path) -> None:
                 list_folder(f"{root}/{name}")
 
 
+def test_only_other_bytes_make_another_version_of_an_object(s3: Any, tree: Path) -> None:
+    folder = tree / "logs" / "2026-11-18"
+    place = s3.upload(folder, s3.fresh_url())
+    before = list_folder(place).files
+    (folder / "b.log.gz").write_bytes((folder / "b.log.gz").read_bytes()[::-1])
+    s3.upload(folder, place)
+    same, other = list_folder(place).files
+    assert same == before[0]
+    assert other != before[1] and other.size_bytes == before[1].size_bytes
+
+
 def test_key_that_may_not_list(s3: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
     for path in (s3.url("logs"), s3.url("logs/*.log"), s3.url("**/a.log")):

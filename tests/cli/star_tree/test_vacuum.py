@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from seed_example import CONFIG, ROWS
 from starskip.errors import StorageError
 from starskip.storage.local_storage import LocalStorage
+from starskip.storage.storage import StoredObject
 
 HOUR_S = 3600
 ONCE = 8
@@ -80,6 +83,19 @@ def test_builds_and_refreshes_clear_what_was_replaced_a_day_ago(grown: Any, step
     else:
         grown.refresh()
         assert len(files(grown)) == ONCE
+
+
+def test_by_the_clock_of_the_store(grown: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's clock runs days ahead of the store's, which stamps the files."""
+    listed = LocalStorage.objects_below
+
+    def days_behind(self: LocalStorage, folder: str) -> Iterator[StoredObject]:
+        for found in listed(self, folder):
+            yield replace(found, modified_ns=found.modified_ns - 9 * 24 * HOUR_S * 10**9)
+
+    monkeypatch.setattr(LocalStorage, "objects_below", days_behind)
+    vacuum(grown)
+    assert len(files(grown)) == 6 * ONCE
 
 
 def test_a_vacuum_that_fails_costs_a_refresh_nothing(grown: Any, monkeypatch: pytest.MonkeyPatch) -> None:

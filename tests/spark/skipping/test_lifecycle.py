@@ -182,6 +182,13 @@ def test_another_schema_or_option_is_read_in_full(spark: SparkSession, tmp_path:
     assert metadata is not None and metadata.column("minmax:a", "max").to_pylist() == ["1"]
 
 
+def test_young_files_are_waited_for(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(3).coalesce(1).write.parquet(str(tmp_path / "t"))
+    location = skipping.create(spark, str(tmp_path / "t"), ["minmax:id"]).location
+    metadata = open_metadata(location)
+    assert metadata is not None and metadata.trusted.tolist() == [True]
+
+
 def starskip(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["skipping", *arguments])
 
