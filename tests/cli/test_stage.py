@@ -44,6 +44,16 @@ def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> No
     )
     assert result.exit_code == 0
     assert "select_indexes: tables 1, chosen indexes 1, " in result.stdout
+    assert [line.partition(":")[0] for line in result.stdout.splitlines()] == list(STAGE_NAMES)
+
+
+def test_a_setting_of_the_environment_counts(
+    call: Call, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARSKIP_ADVICE__MAX_INDEXES", "-1")
+    result = call("stage", STAGE_NAMES[0], "--config", config, *DATE)
+    assert result.exit_code == 3
+    assert "advice.max_indexes: -1 is not allowed" in result.stderr
 
 
 def test_warnings_are_one_line_each(call: Call, config: Path, tmp_path: Path, deep_store: Path) -> None:

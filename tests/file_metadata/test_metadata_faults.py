@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from failing_store import FailingStore, Killed
+from patiently import patiently
 from starskip.errors import StorageError
+from starskip.file_metadata import write_collected
 from starskip.file_metadata.change_indexes import change_indexes
 from starskip.file_metadata.open_metadata import existing_metadata, read_metadata
 from starskip.file_metadata.optimize import optimize_metadata
 from starskip.file_metadata.table_metadata import COLUMNS
 from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.storage.local_storage import LocalStorage
+from starskip.storage.storage import PutVerdict
 
 CALLS = ("put_if_absent", "read", "delete", "objects_below", "folders_in", "arrow_filesystem")
 
@@ -79,6 +85,38 @@ def test_every_call_to_the_store_fails_once_or_is_the_last(
         attempt(storage)
         assert seen(storage)[:2] == after[:2]
     assert states == {True, False} and len(dry_run.faults()) >= 4
+
+
+class LossyFolder(LocalStorage):
+    """Loses one answer to a put of a manifest in four, behind its effect."""
+
+    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
+        verdict = super().put_if_absent(name, content)
+        if "/manifests/" in name and random.random() < 0.25:
+            raise StorageError("lost", location=name)
+        return verdict
+
+
+@pytest.mark.slow
+def test_writers_at_once_lose_and_double_nothing(
+    lake: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All writers see all files, add some of their own, lose answers, and optimize now and then."""
+    storage, files = LossyFolder(tmp_path), {}
+    # Each table sets it while it collects: set here, it is the same behind them all.
+    monkeypatch.setattr(write_collected, "BYTES_PER_FILE", lake.Table.bytes_per_file)
+
+    def write(writer: int) -> None:
+        for number in range(4):
+            files[f"file:/t/{writer}-{number}"] = lake.File((writer, number))
+            patiently(lambda: lake.Table(dict(files)).refresh(storage, "x"))
+            if writer % 4 == number:
+                patiently(lambda: optimize_metadata(storage, lake.commit()))
+
+    with ThreadPoolExecutor(8) as writers:
+        list(writers.map(write, range(8)))
+    assert len(files) == 32
+    assert lake.known(storage) == lake.expected(files, "x")
 
 
 def test_damage_of_metadata_is_named_and_never_another_value(

@@ -223,9 +223,20 @@ def test_the_runs_date_in_a_log_path(lab: Any) -> None:
     assert lab.results["parse_query_logs"].counts["queries"] == 1481
 
 
+FIRST = {
+    "fit_latency_model": "parse_query_logs",
+    "score_votes": "collect_segment_metadata",
+    "verify_indexes": "build_star_trees",
+    "select_indexes": "score_votes",
+}
+
+
 @pytest.mark.parametrize("name", STAGE_NAMES[2:])
 def test_a_stage_out_of_order_names_the_one_to_run_first(name: str, lab: Any) -> None:
-    with pytest.raises(SourceError, match=r"of 2026-11-20: run [a-z_]+ of that night first"):
+    if name == "fit_latency_model":
+        lab.run(stages=STAGE_NAMES[:1])
+    first = FIRST.get(name, "select_indexes")
+    with pytest.raises(SourceError, match=f"of 2026-11-20: run {first} of that night first$"):
         lab.run(stages=[name])
 
 

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from deltalake import DeltaTable, write_deltalake
+from secondary_tables import ids_where
 from starskip.cli.main import main
 from starskip.errors import ConfigError
 from starskip.file_metadata.refresh_metadata import Clock
-from starskip.secondary import IndexedTable, open_table
+from starskip.secondary import open_table
 from starskip.secondary.json_rows import json_rows
 from starskip.secondary.lifecycle import create_indexes, refresh_indexes
 
@@ -59,10 +60,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path.parent
 
 
-def _ids(table: IndexedTable, where: str, path: list[str]) -> list[int]:
-    return sorted(table.query(where, ["id"], path=path)["id"].to_pylist())
-
-
 @pytest.mark.parametrize(
     "where",
     [
@@ -76,11 +73,11 @@ def _ids(table: IndexedTable, where: str, path: list[str]) -> list[int]:
 )
 def test_what_explain_shows_can_be_forced(folder: Path, where: str) -> None:
     table = open_table(str(folder))
-    expected = _ids(table, where, ["scan"])
+    expected = ids_where(table, where, path=["scan"])
     plan = table.explain(where)
     assert plan.candidates
     for path in [plan.chosen, *(each.path for each in plan.candidates)]:
-        assert _ids(table, where, list(path)) == expected, path
+        assert ids_where(table, where, path=list(path)) == expected, path
 
 
 def test_a_union_is_forced_by_the_names_of_its_indexes(folder: Path) -> None:
@@ -179,7 +176,7 @@ def test_nanoseconds_within_structs_lists_and_maps_are_cut_as_spark_cuts_them(tm
         },
     }
     where = "p.t < TIMESTAMP_NTZ'1970-01-01 00:00:00'"
-    assert _ids(table, where, ["btree:p.t"]) == _ids(table, where, ["scan"]) == [1]
+    assert ids_where(table, where, path=["btree:p.t"]) == ids_where(table, where, path=["scan"]) == [1]
 
 
 def test_durations_and_times_beyond_pythons_are_texts_in_json() -> None:

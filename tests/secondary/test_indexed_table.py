@@ -12,9 +12,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
+from secondary_tables import ids_where
 from starskip.errors import ConfigError, SourceError, StorageError, UnsupportedQuery
 from starskip.file_metadata.refresh_metadata import Clock
-from starskip.secondary import IndexedTable, open_table
+from starskip.secondary import open_table
 from starskip.secondary.lifecycle import (
     create_indexes,
     delete_indexes,
@@ -60,11 +61,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "t"
 
 
-def ids(table: IndexedTable, where: str, **options: object) -> list[int]:
-    found: list[int] = table.query(where, ["id"], **options)["id"].to_pylist()  # type: ignore[arg-type]
-    return sorted(found)
-
-
 def users_in(folder: Path) -> Mapping[int, int]:
     rows = pa.concat_tables([pq.read_table(each) for each in sorted(folder.glob("*.parquet"))])
     return dict(zip(rows["user"].to_pylist(), rows["id"].to_pylist(), strict=True))
@@ -81,14 +77,14 @@ def test_a_point_reads_one_row_group_and_little_of_the_index(folder: Path) -> No
 
 def test_files_that_are_new_changed_or_gone_are_never_answered_from_the_index(folder: Path) -> None:
     table = open_table(str(folder))
-    assert len(ids(table, "user IN (5, 40005, 90005)")) == 2
+    assert len(ids_where(table, "user IN (5, 40005, 90005)")) == 2
     put(folder / "b.parquet", events(90_000), 5)
     put(folder / "c.parquet", events(200_000, 10), 6)
-    assert ids(table, "user IN (5, 40005, 90005, 200005)") == sorted(
+    assert ids_where(table, "user IN (5, 40005, 90005, 200005)") == sorted(
         users_in(folder)[user] for user in (5, 90_005, 200_005)
     )
     (folder / "a.parquet").unlink()
-    assert ids(table, "user IN (5, 40005, 90005)") == [users_in(folder)[90_005]]
+    assert ids_where(table, "user IN (5, 40005, 90005)") == [users_in(folder)[90_005]]
     done = refresh_indexes(str(folder), clock=CLOCK)
     assert (done.collected_files, done.unchanged_files, done.gone_files) == (2, 0, 1)
     answer = table.answer("user IN (5, 40005, 90005)", ["id"])
@@ -156,7 +152,7 @@ def test_the_clustering_key_is_found_and_is_one_candidate(folder: Path) -> None:
     assert table.explain("id < 39000 AND user = 3").chosen == ("btree:user",)
     taken = open_table(str(folder), settings=SecondarySettings(primary_share=0.02))
     assert taken.explain("id < 600 AND user = 3").chosen == ("primary:id",)
-    assert ids(always, "id < 39000 AND user = 3") == ids(table, "id < 39000 AND user = 3")
+    assert ids_where(always, "id < 39000 AND user = 3") == ids_where(table, "id < 39000 AND user = 3")
 
 
 def test_partition_columns_are_a_primary_path_and_come_back_as_columns(tmp_path: Path) -> None:
@@ -195,7 +191,7 @@ def test_grams_that_most_rows_hold_are_stopped(folder: Path) -> None:
     assert table.answer("contains(message, 'message')", ["id"], path=["ngram:message"]).stats[
         "candidates_read"
     ] == {"ngram:message": 0}
-    assert ids(table, "contains(message, 'message 976 of 12')") == ids(
+    assert ids_where(table, "contains(message, 'message 976 of 12')") == ids_where(
         table, "contains(message, 'message 976 of 12')", path=["scan"]
     )
 
@@ -207,15 +203,15 @@ def test_optimize_leaves_one_run_without_dead_entries_and_the_same_answers(folde
         refresh_indexes(str(folder), clock=CLOCK)
     (folder / "a.parquet").unlink()
     refresh_indexes(str(folder), clock=CLOCK)
-    before = ids(table, "user < 41000 OR kind = 3")
+    before = ids_where(table, "user < 41000 OR kind = 3")
     assert optimize_indexes(str(folder)) is not None
     assert optimize_indexes(str(folder)) is None
     document = describe_indexes(str(folder))
     assert {each["runs"] for each in document["indexes"]} == {1}
     assert (
-        ids(open_table(str(folder)), "user < 41000 OR kind = 3")
+        ids_where(open_table(str(folder)), "user < 41000 OR kind = 3")
         == before
-        == ids(table, "user < 41000 OR kind = 3")
+        == ids_where(table, "user < 41000 OR kind = 3")
     )
     assert table.answer("user < 10", is_count=True).stats["candidates_read"] == {"btree:user": 0}
 
@@ -241,7 +237,7 @@ def test_a_damaged_run_is_an_error_that_names_it(folder: Path) -> None:
     with pytest.raises(StorageError, match="refresh the metadata in full"):
         open_table(str(folder)).query("user = 3", path=["btree:user"])
     refresh_indexes(str(folder), in_full=True, clock=CLOCK)
-    assert len(ids(open_table(str(folder)), "user = 3")) == 1
+    assert len(ids_where(open_table(str(folder)), "user = 3")) == 1
 
 
 def test_a_delta_table_is_read_by_its_log(tmp_path: Path) -> None:
@@ -249,12 +245,12 @@ def test_a_delta_table_is_read_by_its_log(tmp_path: Path) -> None:
     write_deltalake(str(folder), events(0, 2_000))
     create_indexes(str(folder), ["btree:user"], clock=CLOCK)
     table = open_table(str(folder))
-    assert len(ids(table, "user = 7")) == 1
+    assert len(ids_where(table, "user = 7")) == 1
     write_deltalake(str(folder), events(10_000, 500), mode="append")
-    assert len(ids(table, "user IN (7, 10007)")) == 2
+    assert len(ids_where(table, "user IN (7, 10007)")) == 2
     refresh_indexes(str(folder), clock=CLOCK)
     write_deltalake(str(folder), events(50_000, 500), mode="overwrite")
-    assert ids(table, "user IN (7, 10007)") == []
+    assert ids_where(table, "user IN (7, 10007)") == []
 
 
 def test_what_is_not_evaluated_as_spark_does_is_refused(folder: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from secondary_tables import ids_where
 from sqlglot import exp
 from starskip.errors import ConfigError, UnsupportedQuery
 from starskip.secondary import IndexedTable, open_table, where_clause
@@ -167,10 +168,6 @@ def _indexed(folder: Path, rows: pa.Table, indexes: list[str]) -> IndexedTable:
     return open_table(str(folder))
 
 
-def _ids(table: IndexedTable, where: str, path: list[str]) -> list[int]:
-    return sorted(table.query(where, ["id"], path=path)["id"].to_pylist())
-
-
 def _forced(table: IndexedTable, where: str) -> list[str]:
     """The index of the condition's column, where a path serves it."""
     chosen = f"btree:{where.removeprefix('NOT ').split()[0]}"
@@ -185,8 +182,8 @@ def _forced(table: IndexedTable, where: str) -> list[str]:
 def test_a_literal_means_what_it_means_in_spark(table: IndexedTable, where: str, ids: list[int]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _ids(table, where, ["scan"]) == ids
-        assert _ids(table, where, _forced(table, where)) == ids
+        assert ids_where(table, where, path=["scan"]) == ids
+        assert ids_where(table, where, path=_forced(table, where)) == ids
         assert table.answer(where, is_count=True).count == len(ids)
 
 
@@ -217,7 +214,7 @@ def test_types_without_an_order_are_compared_with_nothing(tmp_path: Path) -> Non
                 table.query(condition, ["id"])
     for name in rows.column_names[1:]:
         expected = [1, 2] if name == "n" else [2]
-        assert _ids(table, f"{name} IS NULL", []) == expected
+        assert ids_where(table, f"{name} IS NULL", path=[]) == expected
 
 
 _BOXES = [
@@ -255,8 +252,8 @@ def test_boxes_with_nan_and_infinities_have_the_points_of_a_scan(tmp_path: Path,
     duck = duckdb.connect()
     duck.register("t", rows)
     expected = [row[0] for row in duck.execute(f"SELECT id FROM t WHERE {where} ORDER BY id").fetchall()]
-    assert _ids(table, where, ["scan"]) == expected
-    assert _ids(table, where, ["rtree:x,y"]) == expected
+    assert ids_where(table, where, path=["scan"]) == expected
+    assert ids_where(table, where, path=["rtree:x,y"]) == expected
 
 
 @pytest.mark.usefixtures("casts_are_read")
@@ -266,4 +263,4 @@ def test_an_r_tree_serves_no_bound_that_nan_satisfies(tmp_path: Path, bound: str
     table = _indexed(tmp_path / "t", rows, ["rtree:x,y"])
     with pytest.raises(ConfigError):
         table.query(f"{bound} AND x >= 1 AND y BETWEEN 0 AND 2", path=["rtree:x,y"])
-    assert 1 in _ids(table, f"{bound} AND x >= 1 AND y BETWEEN 0 AND 2", [])
+    assert 1 in ids_where(table, f"{bound} AND x >= 1 AND y BETWEEN 0 AND 2", path=[])

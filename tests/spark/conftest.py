@@ -11,6 +11,7 @@ import pytest
 from kept_java_names import keep_java_names
 from lake_formats import jars_behind_sparks, session_settings
 from pyspark.sql import SparkSession
+from starskip.spark import skipping
 
 
 @pytest.fixture(scope="session")
@@ -56,3 +57,10 @@ def spark(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     yield session
     session.stop()
     environment.undo()
+
+
+@pytest.fixture
+def skipping_on(spark: SparkSession) -> Iterator[SparkSession]:
+    skipping.enable(spark)
+    yield spark
+    skipping.disable(spark)

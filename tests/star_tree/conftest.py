@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,9 +14,9 @@ from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
+from memory_storage import MemoryStorage
 from seed_example import ROWS
 from starskip.star_tree.build.build_trees import build_trees
 from starskip.star_tree.build.source_table import source_table
@@ -25,7 +25,6 @@ from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.star_tree.star_tree_config import StarTreeConfig
 from starskip.star_tree.tree_artefact import ARTEFACT
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
-from starskip.storage.storage import PutVerdict, StoredObject
 
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
 
@@ -50,61 +49,6 @@ class _Star:
 
 
 STAR = _Star()
-
-
-class _MemoryFiles(pafs.FileSystemHandler):
-    """Of an Arrow file system what readers of star-trees use."""
-
-    def __init__(self, objects: dict[str, bytes]) -> None:
-        self.objects = objects
-
-    def open_input_file(self, path: str) -> pa.NativeFile:
-        if path not in self.objects:
-            raise FileNotFoundError(path)
-        return pa.BufferReader(self.objects[path])
-
-    def _unused(self, *_: Any, **__: Any) -> Any:
-        raise NotImplementedError
-
-    get_type_name = get_file_info = get_file_info_selector = create_dir = _unused
-    delete_dir = delete_dir_contents = delete_root_dir_contents = delete_file = move = copy_file = _unused
-    open_input_stream = open_output_stream = open_append_stream = _unused
-
-    def normalize_path(self, path: str) -> str:
-        return path
-
-
-@dataclass
-class MemoryStorage:
-    """A store without a disk, which would be most of the time of the laws."""
-
-    objects: dict[str, bytes] = field(default_factory=dict)
-    place: str = "memory"
-
-    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
-        if name in self.objects:
-            return PutVerdict.ALREADY_EXISTS
-        self.objects[name] = content
-        return PutVerdict.STORED
-
-    def read(self, name: str) -> bytes | None:
-        return self.objects.get(name)
-
-    def delete(self, name: str) -> None:
-        self.objects.pop(name, None)
-
-    def objects_below(self, folder: str) -> Iterator[StoredObject]:
-        for name in list(self.objects):
-            if name.startswith(f"{folder}/" if folder else ""):
-                yield StoredObject(name, len(self.objects[name]), 0)
-
-    def folders_in(self, folder: str) -> tuple[str, ...]:
-        start = f"{folder}/" if folder else ""
-        rest = [name.removeprefix(start) for name in self.objects if name.startswith(start)]
-        return tuple(sorted({name.split("/")[0] for name in rest if "/" in name}))
-
-    def arrow_filesystem(self) -> pafs.FileSystem:
-        return pafs.PyFileSystem(_MemoryFiles(self.objects))
 
 
 def run_tasks(label: str, items: Sequence[Any], function: Callable[[Any], Any]) -> list[Any]:

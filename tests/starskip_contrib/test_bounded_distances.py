@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skipping_law.files_metadata import merged
 from skipping_law.sparks_rows import levenshtein
-from starskip.skipping.file_collector import FileCollector
 from starskip_contrib import distances_collector
 from starskip_contrib.distances_collector import DistancesCollector
 from starskip_contrib.metric_distances import euclidean_distance
@@ -22,24 +22,13 @@ def few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(distances_collector, "_HELD_VALUES", 2)
 
 
-def merged(made: list[FileCollector], batches: list[list[pa.RecordBatch]]) -> dict[str, object]:
-    """Result of a file that as many tasks have read as there are lists of batches."""
-    whole, *of_tasks = made
-    for collector, read in zip(of_tasks, batches, strict=True):
-        for batch in read:
-            collector.add(batch)
-        for part in collector.parts():
-            whole.merge(part)
-    return {name: column[0].as_py() for name, column in whole.result().items()}
-
-
 @pytest.mark.usefixtures("few_are_held")
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(st.lists(TEXTS | st.none(), max_size=5), max_size=3), min_size=1, max_size=3))
 def test_bounds_hold_the_distance_of_each_text(tasks: list[list[list[str | None]]]) -> None:
     batches = [[pa.record_batch({"values": pa.array(rows, pa.string())}) for rows in of] for of in tasks]
     made = [DistancesCollector("levenshtein", pa.string()) for _ in range(len(tasks) + 1)]
-    found = merged(list(made), batches)
+    (found,) = merged(made, batches).to_pylist()
     texts = [text for of in tasks for rows in of for text in rows if text is not None]
     assert (found["values"] == 0) == (not texts)
     if texts and (found["origin"] is not None or all(len(text) > 256 for text in texts)):
@@ -54,7 +43,7 @@ def test_bounds_hold_the_distance_of_each_point(tasks: int) -> None:
     points = RANDOM.integers(-50, 50, (60, 2)).astype(float).tolist()
     batches = [[pa.record_batch({"values": pa.array(points[at::tasks])})] for at in range(tasks)]
     kind = pa.list_(pa.float64())
-    found = merged([DistancesCollector("euclidean", kind) for _ in range(tasks + 1)], batches)
+    (found,) = merged([DistancesCollector("euclidean", kind) for _ in range(tasks + 1)], batches).to_pylist()
     distances = [euclidean_distance(point, found["origin"]) for point in points]
     _bounded(found, distances)
     if tasks == 1:
@@ -71,4 +60,5 @@ def test_texts_that_are_no_texts_are_not_known() -> None:
     raw = pa.array([b"ab", b"\xff"], pa.binary()).view(pa.string())
     batch = pa.record_batch({"values": raw})
     made = [DistancesCollector("levenshtein", pa.string()) for _ in range(2)]
-    assert merged(list(made), [[batch]]) == {"origin": None, "least": None, "greatest": None, "values": 2}
+    (found,) = merged(made, [[batch]]).to_pylist()
+    assert found == {"origin": None, "least": None, "greatest": None, "values": 2}

@@ -1,4 +1,4 @@
-"""Stores for the tests of artefacts: one in memory with a clock of its own, and one that fails on demand."""
+"""Stores for the tests of artefacts, one of which fails on demand."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import obstore
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pytest
+from memory_storage import MemoryStorage
 from starskip.errors import StorageError
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.local_storage import LocalStorage
@@ -24,45 +25,6 @@ from starskip.storage.storage_for import storage_for
 NUMBERS = pa.schema([("table", pa.string()), ("generation", pa.int64())])
 NIGHT = "2026-11-18"
 CREATED = {"created_at": datetime(2026, 11, 19, 1, 30, tzinfo=UTC), "created_by": "test"}
-
-
-@dataclass
-class MemoryStorage:
-    """An object store as far as the protocol goes; ``now_s`` is its clock."""
-
-    objects: dict[str, tuple[bytes, int]] = field(default_factory=dict)
-    now_s: int = 1_000_000
-
-    def put_if_absent(self, name: str, content: bytes) -> PutVerdict:
-        if name in self.objects:
-            return PutVerdict.ALREADY_EXISTS
-        self.objects[name] = (content, self.now_s * 1_000_000_000)
-        return PutVerdict.STORED
-
-    def read(self, name: str) -> bytes | None:
-        found = self.objects.get(name)
-        return None if found is None else found[0]
-
-    def delete(self, name: str) -> None:
-        self.objects.pop(name, None)
-
-    def objects_below(self, folder: str) -> Iterator[StoredObject]:
-        start = f"{folder}/" if folder else ""
-        for name, (content, modified_ns) in list(self.objects.items()):
-            if name.startswith(start):
-                yield StoredObject(name, len(content), modified_ns)
-
-    def folders_in(self, folder: str) -> tuple[str, ...]:
-        start = f"{folder}/" if folder else ""
-        rest = [name.removeprefix(start) for name in self.objects if name.startswith(start)]
-        return tuple(sorted({name.split("/")[0] for name in rest if "/" in name}))
-
-    @property
-    def place(self) -> str:
-        return "memory"
-
-    def arrow_filesystem(self) -> pafs.FileSystem:
-        raise NotImplementedError
 
 
 class Fault(Enum):

@@ -86,7 +86,7 @@ def test_files_of_a_run_that_was_killed_before_its_first_commit(
     memory.now_s += 1
     store.staged_write("numbers", support.NIGHT).write_file("a", "x", b"the run that was tried again")
     assert len(sweep(store).removed) == 1
-    assert [content for content, _ in memory.objects.values()] == [b"the run that was tried again"]
+    assert list(memory.objects.values()) == [b"the run that was tried again"]
 
 
 def test_what_somebody_copied_beside_the_artefacts_is_not_touched(
@@ -174,7 +174,7 @@ def test_damaged_manifest_stops_its_chain_and_no_other(
         for generation in (1, 2, 3):
             support.publish(store, {"a": generation}, night=night)
     name = store.chain("numbers", support.NIGHT).manifest_name(3)
-    memory.objects[name] = (b"{}", memory.objects[name][1])
+    memory.objects[name] = b"{}"
     memory.now_s += 100 * DAY_S
     report = sweep(store)
     assert {removed.split("/")[1] for removed in report.removed} == {"2026-11-19"}
@@ -189,14 +189,14 @@ def test_damaged_manifest_that_was_overtaken_long_ago_keeps_nothing(
     for generation in (1, 2, 3):
         support.publish(store, {"a": generation})
     chain = store.chain("numbers", support.NIGHT)
-    memory.objects[chain.manifest_name(2)] = (b"{}", memory.objects[chain.manifest_name(2)][1])
+    memory.objects[chain.manifest_name(2)] = b"{}"
     memory.now_s += DAY_S // 2
     report = sweep(store, keep=3)
     assert (report.removed, report.left_alone) == ((), ()), "all is within the grace"
     memory.now_s += DAY_S
     support.publish(store, {"a": 4})
     support.publish(store, {"a": 5})
-    memory.objects[chain.manifest_name(4)] = (b"{}", memory.objects[chain.manifest_name(4)][1])
+    memory.objects[chain.manifest_name(4)] = b"{}"
     report = sweep(store, keep=5)
     assert (report.removed, report.left_alone) == ((), ()), "who read it before may still be at its files"
     memory.now_s += 2 * DAY_S

@@ -1,7 +1,7 @@
 """The golden files of the reports: which there are, and what they should hold.
 
-Two nights stand whole. Of each other night only those parts of its page and of its JSON stand that neither of
-the two has, which are the parts that the night is about.
+Two nights stand whole. In the page and the JSON of each other night, a part that one of the two also has is a
+mark with that night's name. A part that comes or goes is seen nevertheless.
 
 SVG pictures are left out of the golden pages: their text hangs on vl-convert's version and on the machine's
 fonts. test_charts.py looks at what is in them instead.
@@ -13,6 +13,7 @@ import json
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from report_cases import CASES
 from starskip.reports.report_files import report_files
@@ -26,13 +27,7 @@ def golden_files(name: str) -> dict[str, str]:
     """Return what the golden folder should hold for one case, file name to text."""
     found = _files(name)
     if name not in _WHOLE:
-        whole = [_files(each) for each in _WHOLE]
-        known = {part for each in whole for part in _parts(each[".html"])}
-        found = {
-            **found,
-            ".html": "".join(part for part in _parts(found[".html"]) if part not in known),
-            ".json": _values_unlike(found[".json"], [each[".json"] for each in whole]),
-        }
+        found = {**found, ".html": _marked_page(found[".html"]), ".json": _marked_json(found[".json"])}
     return {name + ending: text for ending, text in found.items()}
 
 
@@ -54,11 +49,20 @@ def _parts(page: str) -> list[str]:
     return re.split(r"(?=<body)|(?=<section)|(?<=</section>\n)", page)
 
 
-def _values_unlike(document: str, others: list[str]) -> str:
-    known = [json.loads(each) for each in others]
-    unlike = {
-        name: value
-        for name, value in json.loads(document).items()
-        if all(name not in each or each[name] != value for each in known)
-    }
-    return json.dumps(unlike, indent=2) + "\n"
+def _marked_page(page: str) -> str:
+    whole = {part: night for night in reversed(_WHOLE) for part in _parts(_files(night)[".html"])}
+    return "".join(
+        f"<!-- {part.splitlines()[0]} as in {whole[part]} -->\n" if part in whole else part
+        for part in _parts(page)
+    )
+
+
+def _marked_json(document: str) -> str:
+    whole = {night: json.loads(_files(night)[".json"]) for night in _WHOLE}
+
+    def marked(name: str, value: Any) -> Any:
+        alike = (f"as in {night}" for night in _WHOLE if name in whole[night] and whole[night][name] == value)
+        return next(alike, value)
+
+    values = {name: marked(name, value) for name, value in json.loads(document).items()}
+    return json.dumps(values, indent=2) + "\n"

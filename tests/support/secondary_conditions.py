@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import shapely
 from secondary_tables import BYTES, Random, some_text
+from sql_literals import quoted
 
 
 @dataclass(frozen=True)
@@ -78,10 +79,6 @@ def _blob(value: bytes) -> str:
     return "'" + "".join(f"\\x{each:02X}" for each in value) + "'::BLOB"
 
 
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
 def _leaf(draw: Random) -> Condition:
     sign = draw.choice(["=", "<", "<=", ">", ">=", "<>"])
     word = some_text(draw).replace("_", "")
@@ -94,16 +91,16 @@ def _leaf(draw: Random) -> Condition:
         lambda: Condition.same(f"x {sign} {draw.choice(['1.5', '0', '-0.0', '1e300', '0.1', '16777217'])}"),
         lambda: Condition.same(f"x {sign} {draw.choice(['', '-'])}{_GREATEST}"),
         lambda: Condition.same(f"x >= {draw.randrange(-9, 2)} AND x < {draw.randrange(0, 9)}"),
-        lambda: Condition.same(f"s {sign} {_quoted(word)}"),
-        lambda: Condition.same(f"s IN ({_quoted(word)}, {_quoted(some_text(draw))}, 'ab')"),
-        lambda: Condition.same(f"s LIKE {_quoted(word + '%')}"),
-        lambda: Condition.same(f"s LIKE {_quoted('%' + word + '%')}"),
-        lambda: Condition.same(f"s LIKE {_quoted(word[:3] + '%' + word[3:] + '_')}"),
-        lambda: Condition.same(f"contains(s, {_quoted(word[:4])})"),
-        lambda: Condition(f"startswith(s, {_quoted(word[:2])})", f"starts_with(s, {_quoted(word[:2])})"),
+        lambda: Condition.same(f"s {sign} {quoted(word)}"),
+        lambda: Condition.same(f"s IN ({quoted(word)}, {quoted(some_text(draw))}, 'ab')"),
+        lambda: Condition.same(f"s LIKE {quoted(word + '%')}"),
+        lambda: Condition.same(f"s LIKE {quoted('%' + word + '%')}"),
+        lambda: Condition.same(f"s LIKE {quoted(word[:3] + '%' + word[3:] + '_')}"),
+        lambda: Condition.same(f"contains(s, {quoted(word[:4])})"),
+        lambda: Condition(f"startswith(s, {quoted(word[:2])})", f"starts_with(s, {quoted(word[:2])})"),
         lambda: Condition(
-            f"levenshtein(s, {_quoted(word)}) <= {(k := draw.randrange(4))}",
-            f"distance_of(s, {_quoted(word)}) <= {k}",
+            f"levenshtein(s, {quoted(word)}) <= {(k := draw.randrange(4))}",
+            f"distance_of(s, {quoted(word)}) <= {k}",
         ),
         lambda: Condition.same(f"d {sign} DATE'2026-01-{draw.randrange(1, 31):02}'"),
         lambda: Condition.same(f"d >= '2026-01-{draw.randrange(1, 31):02}'"),

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 from starskip.file_metadata.refresh_metadata import Clock
-from starskip.secondary import build_run, merge_cuts, merge_segments, run_files, run_reader
+from starskip.secondary import IndexedTable, build_run, merge_cuts, merge_segments, run_files, run_reader
 from starskip.secondary.lifecycle import create_indexes, refresh_indexes
 
 INDEXES = (
@@ -168,6 +168,11 @@ class RandomTable:
                 self.write(self.draw.choice(self.names[1:]))
             else:
                 self.remove(self.draw.choice(self.names[1:]))
+
+
+def ids_where(table: IndexedTable, where: str, **options: Any) -> list[int]:
+    """Return the sorted ids of the rows that satisfy a condition."""
+    return sorted(table.query(where, ["id"], **options)["id"].to_pylist())
 
 
 def random_table(

@@ -32,6 +32,14 @@ def lines_of(folder: Path, files: Mapping[str, str]) -> str:
     return str(folder)
 
 
+def files_read(spark: SparkSession) -> int:
+    """Return how many files the newest query, of one relation, has read."""
+    from starskip.spark.skipping import last_query_stats
+
+    (stats,) = last_query_stats(spark)
+    return int(stats["files_read"])
+
+
 @contextmanager
 def settings_of(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Change a session's settings for a while, and set what they were before behind it.

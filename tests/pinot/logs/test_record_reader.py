@@ -159,9 +159,10 @@ def test_truncated_gzip_keeps_the_records_before_and_names_the_cut_one(file):
     assert b"\n".join(r.text for r in records[:-1]) == log[: records[-1].position - 1]
 
 
-def test_file_damaged_from_the_start_is_one_record_of_one_line(file):
-    file.write_bytes(b"\x1f\x8bnonsense")
-    (record,) = read_records(LogSplit(str(file), 0, None, "gzip"))
+@pytest.mark.parametrize(("magic", "compression"), [(b"\x1f\x8b", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd")])
+def test_file_damaged_from_the_start_is_one_record_of_one_line(file, magic, compression):
+    file.write_bytes(magic + b"nonsense")
+    (record,) = read_records(LogSplit(str(file), 0, None, compression))
     assert (record.flaw, record.lines, record.position) == ("damaged_file", 1, 0)
 
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from skipping_law.files_metadata import merged
 from starskip.skipping.collectors import cover_boxes
-from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.geo_box import GeoBox
 
 COORDINATE = st.sampled_from([0.0, 1.0, 5.0, -1.5, 60.0, 61.0, float("nan"), float("inf"), None])
@@ -18,17 +18,6 @@ COORDINATE = st.sampled_from([0.0, 1.0, 5.0, -1.5, 60.0, 61.0, float("nan"), flo
 def few_are_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cover_boxes, "HELD", 4)
     monkeypatch.setattr(cover_boxes, "_KEPT", 3)
-
-
-def merged(made: list[FileCollector], batches: list[list[pa.RecordBatch]]) -> dict[str, object]:
-    """Result of a file that as many tasks have read as there are lists of batches."""
-    whole, *of_tasks = made
-    for collector, read in zip(of_tasks, batches, strict=True):
-        for batch in read:
-            collector.add(batch)
-        for part in collector.parts():
-            whole.merge(part)
-    return {name: column[0].as_py() for name, column in whole.result().items()}
 
 
 def _covers(box: dict[str, float], point: tuple[float | None, float | None]) -> bool:
@@ -51,7 +40,7 @@ def test_each_point_is_in_a_box(tasks: list[list[list[tuple[float | None, float 
         [pa.record_batch([list(axis) for axis in zip(*rows, strict=True)] or [[], []], schema) for rows in of]
         for of in tasks
     ]
-    found = merged([index.collector(schema) for _ in range(len(tasks) + 1)], batches)
+    (found,) = merged([index.collector(schema) for _ in range(len(tasks) + 1)], batches).to_pylist()
     boxes = found["boxes"]
     assert isinstance(boxes, list)
     points = {point for of in tasks for rows in of for point in rows if point != (None, None)}

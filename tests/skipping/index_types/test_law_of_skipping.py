@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skipping_law.files_metadata import Files, collected, files_matching, files_read
+from skipping_law.files_metadata import Files, collected, files_matching, files_read, takes
 from skipping_law.predicates import TYPES, comparisons, files_of, trees
-from starskip.errors import ConfigError
 from starskip.skipping.registry import index_from_specification
 
 SPECIFICATIONS = [
@@ -24,14 +23,6 @@ SPECIFICATIONS = [
     "partition:c",
 ]
 CASES = 12
-
-
-def takes(specification: str, data_type: str) -> bool:
-    try:
-        index_from_specification(specification).check({"c": data_type})
-    except ConfigError:
-        return False
-    return True
 
 
 @pytest.mark.parametrize(

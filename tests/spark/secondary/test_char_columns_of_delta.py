@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -30,13 +29,6 @@ from starskip.storage.storage_for import storage_for
 pytestmark = [pytest.mark.spark, pytest.mark.table_formats, pytest.mark.timeout(900)]
 
 PADDING = "spark.sql.readSideCharPadding"
-
-
-@pytest.fixture
-def skipping_on(spark: SparkSession) -> Iterator[SparkSession]:
-    skipping.enable(spark)
-    yield spark
-    skipping.disable(spark)
 
 
 @pytest.mark.parametrize("is_plain", [False, True])

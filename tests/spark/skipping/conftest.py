@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from skipping_tables import aged
 from starskip.spark import skipping
-
-
-@pytest.fixture
-def skipping_on(spark: SparkSession) -> Iterator[SparkSession]:
-    skipping.enable(spark)
-    yield spark
-    skipping.disable(spark)
 
 
 @pytest.fixture

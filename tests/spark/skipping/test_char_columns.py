@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from law_cases import law_cases
 from pyspark.sql import SparkSession
+from skipping_on_spark.column_kinds import text_literal
 from skipping_tables import aged, settings_of
 from starskip.spark import skipping
 
@@ -41,15 +42,10 @@ def text(drawn: random.Random, most: int) -> str:
     return made[:most]
 
 
-def quoted(value: str) -> str:
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
-
-
 def predicate(drawn: random.Random, column: str, known: list[str]) -> str:
     def literal(most: int = LENGTH + 2) -> str:
         value = drawn.choice(known) if drawn.random() < 0.7 else text(drawn, most)
-        return quoted(value + " " * drawn.choice((0, 0, 0, 1, 3)))
+        return text_literal(value + " " * drawn.choice((0, 0, 0, 1, 3)))
 
     kind = drawn.randrange(9)
     if kind < 3:
@@ -62,7 +58,7 @@ def predicate(drawn: random.Random, column: str, known: list[str]) -> str:
         made = f"{column} NOT IN ({literal()}, {literal()})"
     elif kind == 6:
         pattern = drawn.choice(("{}%", "%{}", "%{}%", "{}", "{}_%"))
-        made = f"{column} LIKE {quoted(pattern.format(drawn.choice(known)))}"
+        made = f"{column} LIKE {text_literal(pattern.format(drawn.choice(known)))}"
     elif kind == 7:
         made = f"{column} IS {drawn.choice(('', 'NOT '))}NULL"
     else:
@@ -124,7 +120,10 @@ def test_no_row_of_generated_values_is_missed(
     texts = list(
         dict.fromkeys(predicate(drawn, drawn.choice(("c", "v", "n.x")), known) for _ in range(CASES))
     )
-    texts += [f"c IN ({', '.join(quoted(f'k{at}') for at in range(20))})", "n.y = 3 AND n.x IS NOT NULL"]
+    texts += [
+        f"c IN ({', '.join(text_literal(f'k{at}') for at in range(20))})",
+        "n.y = 3 AND n.x IS NOT NULL",
+    ]
     # Whatever was drawn, there is something to skip: which kinds skip by values is asked below.
     texts += ["c IS NULL", "v IS NULL"]
     skipped = dict.fromkeys(("c", "v", "n"), 0)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from skipping_law.files_metadata import Files, aggregated, collected, row_values
+from skipping_law.files_metadata import Files, aggregated, collected, row_values, takes
 from skipping_law.predicates import TYPES
-from starskip.errors import ConfigError
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.spark_xxhash64 import spark_xxhash64
 
@@ -94,14 +93,6 @@ ROWS = {
     "double": [[0.5, float("nan"), None], [None], [1.5, -1.5, 7.0, 1e300]],
     "date": [[dt.date(1, 1, 1), dt.date(2026, 1, 1)], [None], [dt.date(2026, 1, day) for day in range(1, 5)]],
 }
-
-
-def takes(specification: str, data_type: str) -> bool:
-    try:
-        index_from_specification(specification).check({"c": data_type})
-    except ConfigError:
-        return False
-    return True
 
 
 def same_sets(left: Any, right: Any) -> bool:

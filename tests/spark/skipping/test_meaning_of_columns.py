@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, LongType, StringType, StructField, StructType
-from skipping_tables import aged, lines_of, settings_of
+from skipping_tables import aged, files_read, lines_of, settings_of
 from starskip.errors import ConfigError, SourceError
 from starskip.skipping.registry import load_modules
 from starskip.spark import skipping
@@ -49,11 +49,6 @@ class HasHour(Clause):
         hours = metadata.column(self.index, "hours").fill_null(-1).to_numpy()
         return (hours >> self.hour) % 2 == 1
 """
-
-
-def files_read(spark: SparkSession) -> int:
-    (stats,) = skipping.last_query_stats(spark)
-    return int(stats["files_read"])
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from skipping_tables import aged, lines_of, settings_of
+from skipping_tables import aged, files_read, lines_of, settings_of
 from starskip.errors import ConfigError
 from starskip.spark import skipping
 
@@ -39,11 +39,6 @@ def swap(spark: SparkSession, path: str, first: int, second: int) -> None:
 
 def ids(spark: SparkSession, table: str) -> list[int]:
     return sorted(row["id"] for row in spark.sql(f"SELECT id FROM {table} WHERE p = 1 OR id = 35").collect())
-
-
-def files_read(spark: SparkSession) -> int:
-    (stats,) = skipping.last_query_stats(spark)
-    return int(stats["files_read"])
 
 
 def test_partitions_that_the_catalog_has_moved(skipping_on: SparkSession, moved: str) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
 
+from sql_literals import quoted
+
 
 @dataclass(frozen=True)
 class Value:
@@ -29,7 +31,7 @@ class Value:
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, (str, date)):
-            return _quoted(str(value))
+            return quoted(str(value))
         if isinstance(value, float):
             return f"CAST('{value}' AS DOUBLE)" if not math.isfinite(value) else repr(value)
         return str(value)
@@ -176,10 +178,6 @@ class Question:
 
     def _select(self, items: list[str]) -> str:
         return f"SELECT {'' if self.aggregates else 'DISTINCT '}{', '.join(items)} FROM rows_of_table"
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _double(name: str) -> str:

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skipping_law.sparks_rows import Functions, order_key, satisfied
+from starskip.errors import ConfigError
 from starskip.predicates.expression import Expression
 from starskip.skipping.build_clause import generate_clause
+from starskip.skipping.file_collector import FileCollector
+from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.skipping.spark_xxhash64 import spark_xxhash64
 from starskip.skipping.user_functions import implications
@@ -60,8 +63,7 @@ def aggregated(index: SkippingIndex, files: Files) -> pa.Table:
         values = [_aggregate(sql, rows, files.types) for rows in files.rows]
         columns[name] = pa.array(values, _type_of(sql, files.types))
     if index.row_values(names):
-        merged = [_merged(index, rows, files.types) for rows in files.rows]
-        of_batches = pa.concat_tables(merged)
+        of_batches = pa.concat_tables([_of_two_tasks(index, rows, files.types) for rows in files.rows])
         columns |= {name: of_batches[name].combine_chunks() for name in of_batches.column_names}
     return pa.table(columns)
 
@@ -77,21 +79,32 @@ def row_values(index: SkippingIndex, rows: Rows, types: Types) -> pa.RecordBatch
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _merged(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
+def _of_two_tasks(index: SkippingIndex, rows: Rows, types: Types) -> pa.Table:
     """Result of a collector of a file that two tasks have read, one of them in two batches."""
     batch = row_values(index, rows, types)
     middle, quarter = len(rows) // 2, len(rows) // 4
-    whole = index.collector(batch.schema)
-    for pieces in (
-        [batch.slice(middle)],
-        [batch.slice(0, quarter), batch.slice(quarter, middle - quarter)],
-    ):
-        of_task = index.collector(batch.schema)
-        for piece in pieces:
-            of_task.add(piece)
-        for part in of_task.parts():
+    tasks = [[batch.slice(middle)], [batch.slice(0, quarter), batch.slice(quarter, middle - quarter)]]
+    return merged([index.collector(batch.schema) for _ in range(3)], tasks)
+
+
+def merged(made: Sequence[FileCollector], tasks: Sequence[Sequence[pa.RecordBatch]]) -> pa.Table:
+    """Result of a file that several tasks have read; ``made``: collectors of all and of each task."""
+    whole, *of_tasks = made
+    for collector, batches in zip(of_tasks, tasks, strict=True):
+        for batch in batches:
+            collector.add(batch)
+        for part in collector.parts():
             whole.merge(part)
     return pa.table(dict(whole.result()))
+
+
+def takes(specification: str, data_type: str) -> bool:
+    """Whether an index can be of a column ``c`` of that type."""
+    try:
+        index_from_specification(specification).check({"c": data_type})
+    except ConfigError:
+        return False
+    return True
 
 
 def _scalar_type(sql: str, types: Types) -> pa.DataType:
