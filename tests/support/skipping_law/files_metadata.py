@@ -99,7 +99,7 @@ def merged(made: Sequence[FileCollector], tasks: Sequence[Sequence[pa.RecordBatc
 
 
 def takes(specification: str, data_type: str) -> bool:
-    """Whether an index can be of a column ``c`` of that type."""
+    """Return whether an index can be of a column ``c`` of that type."""
     try:
         index_from_specification(specification).check({"c": data_type})
     except ConfigError:
