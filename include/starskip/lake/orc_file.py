@@ -34,8 +34,6 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 Value = int | bytes
 
 
-# Protocol buffers of the ORC specification, version 1 ("File Tail"); fields that are not named here are
-# skipped.
 @dataclass(frozen=True, slots=True)
 class OrcStripe:
     """The rows of a stripe, and its stored bytes."""
@@ -66,7 +64,11 @@ class OrcTail:
 
 
 def orc_tail(tail: bytes) -> OrcTail:
-    """Parse the serialized tail of a file. Raises ValueError for a damaged tail."""
+    """Parse the serialized tail of a file. Raises ValueError for a damaged tail.
+
+    A tail holds protocol buffers of the ORC specification, version 1 ("File Tail"). Fields that are not named
+    here are skipped.
+    """
     try:
         footer = next(bytes_of(value) for number, value in _fields(tail) if number == _FOOTER_OF_TAIL)
         found = list(_fields(footer))

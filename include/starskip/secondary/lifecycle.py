@@ -57,7 +57,7 @@ _MOST_FILES_FOR_KEY = 1_024
 
 
 def index_storage(path: str, root: str | None = None) -> Storage:
-    """Return the store of a table's metadata, the same as skipping's."""
+    """Return the store of a table's indexes; it is beside the table if a package opens ``root``."""
     return storage_for(metadata_location(hadoop_path(table_folder(full_path(path))), files_root(root)))
 
 
@@ -224,10 +224,10 @@ def _refreshed(
     )
 
 
-# A table that declares no clustering key has one all the same if all its files are sorted by a column.
 def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
     """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
 
+    A table that declares no clustering key has one all the same if all its files are sorted by a column.
     A table with partition columns is clustered by these, and no other is looked for. Footers of Parquet files
     have the ranges; for other formats the key must be declared.
     """

@@ -1,7 +1,7 @@
 """A bounded run of consecutive rows of one segment, in dictionary codes.
 
 Filters are simulated on such windows: consecutive rows keep what a random sample loses, the
-clustering that decides how far Pinot's iterators leap (samples README, "model_check").
+clustering that decides how far Pinot's iterators leap (tests/data/truth/README.md, model_check).
 """
 
 from __future__ import annotations

@@ -41,9 +41,10 @@ _REQUESTED_BYTES = 64 << 20
 Parsed = TypeVar("Parsed")
 
 
-# The answers of one opened table share parsed queries, masks, and a database for expressions.
 class AnsweringMemory(Generic[Parsed]):
-    """Safe for threads; the database is opened when it is first asked for.
+    """Parsed queries, masks, and a database for expressions, which the answers of one opened table share.
+
+    It is safe for threads. The database is opened when it is first asked for.
 
     ``requests``: the ScanRequest of a query, by its text and dialect, up to a number of bytes of masks.
     """
