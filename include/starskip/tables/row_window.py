@@ -37,7 +37,7 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class RowWindow:
-    """Rows ``first_row`` to ``first_row + rows`` of a segment that has ``segment_rows``.
+    """Consecutive rows of a segment that has ``segment_rows``; ``rows`` is their number.
 
     ``unreadable`` maps each requested column that could not be read to the reason.
     """
@@ -45,7 +45,6 @@ class RowWindow:
     table: str
     segment: str
     segment_rows: int
-    first_row: int
     rows: int
     columns: Mapping[str, ColumnWindow]
     unreadable: Mapping[str, str] = field(default_factory=dict)

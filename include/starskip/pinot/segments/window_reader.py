@@ -78,7 +78,6 @@ def read_window(
         table=file.table,
         segment=layout.metadata.segment,
         segment_rows=layout.metadata.rows,
-        first_row=rows.start,
         rows=len(rows),
         columns={name: window.column(name) for name in columns if name not in window.unreadable},
         unreadable=window.unreadable,
