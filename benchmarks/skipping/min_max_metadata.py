@@ -18,8 +18,8 @@ from starskip.file_metadata.collect_order import FILES
 from starskip.file_metadata.metadata_files import FILES_SCHEMA
 from starskip.file_metadata.new_keys import new_keys, with_checks
 from starskip.file_metadata.open_metadata import metadata_chain, read_metadata
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import TableKeys
 from starskip.file_metadata.table_metadata import COLUMNS as KEPT
 from starskip.file_metadata.table_metadata import TableMetadata

@@ -18,10 +18,10 @@ from starskip.file_metadata.match_paths import match_paths
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, joined
 from starskip.file_metadata.metadata_store import REMOVED, MetadataStore, Positions
 from starskip.file_metadata.open_metadata import metadata_chain
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.refresh_plan import RefreshPlan
 from starskip.file_metadata.removed_rows import live_rows, removed_table
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import WrappedKey
 from starskip.file_metadata.table_state import TableState
 from starskip.file_metadata.unlock import unlock

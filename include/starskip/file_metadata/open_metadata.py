@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from starskip.errors import ConfigError, SourceError
 from starskip.file_metadata.metadata_storage import metadata_storage
-from starskip.file_metadata.store_of import store_of
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_state import ARTEFACT, TableState
 from starskip.file_metadata.unlock import unlock
