@@ -132,3 +132,28 @@ def test_where_nothing_is_recorded_one_line_tells_how_to_mend_it(tmp_path: Path)
     mend = "install it again (in a checkout: make setup)"
     assert kind_printed(tmp_path, "metricdist:c:euclidean", *nothing).endswith(mend)
     assert printed(tmp_path, *nothing, "metadata_storage('opensearch://h/p')").endswith(mend)
+
+
+def test_a_store_of_a_user_is_not_opened_to_learn_whether_metadata_is_in_files(installed: Path) -> None:
+    (installed / "of_a_user/shelf.py").write_text("raise ValueError")
+    root = printed(
+        installed,
+        "from starskip.file_metadata.metadata_storage import files_root",
+        "print(files_root('shelf://x'))",
+    )
+    assert root == "None"
+
+
+@pytest.mark.parametrize("packages", ["()", "(EntryPoint('shelf', 'of_a_user.shelf:opened', group),)"])
+def test_where_starskip_is_not_recorded_another_scheme_is_told_to_be_unknown(
+    installed: Path, packages: str
+) -> None:
+    told = printed(
+        installed,
+        "from importlib.metadata import EntryPoint",
+        "from starskip import extensions",
+        f"extensions.entry_points = lambda group: {packages}",
+        "from starskip.file_metadata.metadata_storage import metadata_storage",
+        "metadata_storage('hdfs://h/p')",
+    )
+    assert "behind hdfs:, which is not known here; Python has no record of the packages beside" in told

@@ -31,7 +31,7 @@ from package_files import (
     named,
     nodes_of,
 )
-from starskip.extensions import GROUPS, comes_with_starskip, extensions
+from starskip.extensions import GROUPS, own_extensions
 
 BEYOND_THE_PROMISED = {
     "starskip.errors": {"DamagedFile", "StorageOutage", "printable"},
@@ -114,7 +114,7 @@ def test_what_the_packages_beside_the_core_add_is_there_and_recorded() -> None:
     for group, of in added.items():
         for place in of.values():
             resolve_name(place)
-        recorded = {each.name: each.value for each in extensions(group).values() if comes_with_starskip(each)}
+        recorded = {each.name: each.value for each in own_extensions(group).values()}
         assert recorded == of, "starskip was installed with another pyproject.toml: make setup"
     assert set(added) == set(GROUPS)
 

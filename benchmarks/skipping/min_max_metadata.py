@@ -18,19 +18,19 @@ from starskip.file_metadata.collect_order import FILES
 from starskip.file_metadata.metadata_files import FILES_SCHEMA
 from starskip.file_metadata.new_keys import new_keys, with_checks
 from starskip.file_metadata.open_metadata import metadata_chain, read_metadata
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import TableKeys
 from starskip.file_metadata.table_metadata import COLUMNS as KEPT
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_source import TableSource
-from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.file_metadata.table_state import ARTEFACT, TableState
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.build_clause import build_clause
 from starskip.skipping.clause import Clause
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.registry import index_from_specification
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.encryption.keyring import Keyring
 from starskip.storage.storage import Storage
 from starskip.storage.store_clock import store_clock

@@ -32,12 +32,19 @@ NOTHING_RECORDED = (
 def extensions(group: str) -> Mapping[str, EntryPoint]:
     """Return the entry points of a group by name: of one name Starskip's own, then the first on the path."""
     found: dict[str, EntryPoint] = {}
-    for each in sorted(entry_points(group=group), key=lambda each: not comes_with_starskip(each)):
+    for each in sorted(entry_points(group=group), key=lambda each: not _comes_with_starskip(each)):
         found.setdefault(each.name, each)
     return found
 
 
-def comes_with_starskip(extension: EntryPoint) -> bool:
+@cache
+def own_extensions(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name that are of Starskip's own distribution."""
+    # The name of a distribution is read from its file each time.
+    return {name: each for name, each in extensions(group).items() if _comes_with_starskip(each)}
+
+
+def _comes_with_starskip(extension: EntryPoint) -> bool:
     """Return whether an entry point is of Starskip's own distribution."""
     return extension.dist is not None and extension.dist.name == DISTRIBUTION
 

@@ -37,16 +37,18 @@ def details_of(storage: OpenSearchStorage, names: Sequence[str]) -> list[Details
     """Return the details of DataFiles; raise StorageError for a missing one."""
     place = storage.place
     with _lock:
-        missing = [name for name in dict.fromkeys(names) if (place, name) not in _kept]
+        # They are taken out now: other threads may drop them during the request below.
+        known = {name: _kept[place, name] for name in names if (place, name) in _kept}
+    missing = [name for name in dict.fromkeys(names) if name not in known]
     read = {
         name: _details(name, found) for name, found in zip(missing, storage.details(missing), strict=True)
     }
     with _lock:
-        found = [read.get(name) or _kept[place, name] for name in names]
         _kept.update({(place, name): of for name, of in read.items()})
         while len(_kept) > _MOST_KEPT:
             _kept.popitem(last=False)
-    return found
+    known |= read
+    return [known[name] for name in names]
 
 
 def _details(name: str, found: Mapping[str, Any] | None) -> Details:

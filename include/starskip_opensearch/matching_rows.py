@@ -1,12 +1,14 @@
 """Ask OpenSearch which rows match a query; the same search counts all rows that should exist.
 
 Answers of more than 10,000 rows are read in pages, from one point in time: the matching rows, or the others
-where these are fewer.
+where these are fewer. OpenSearch and Elasticsearch differ in the requests for a point in time; each process
+finds out once which requests a server takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -18,7 +20,7 @@ from starskip.skipping.own_types import Mask
 
 from starskip_opensearch.clause_query import Query, negation
 from starskip_opensearch.documents import Documents
-from starskip_opensearch.point_in_time import point_in_time
+from starskip_opensearch.opensearch_client import OpenSearchClient
 
 PAGE = 10_000
 """Rows of a page: OpenSearch's own window of results."""
@@ -26,6 +28,9 @@ MOST_ROWS = 30_000
 """Most rows that are fetched: with more, fetching the columns of the clause is quicker."""
 _BLOCKS_AT_ONCE = 10_000
 _PARTS = "hits.total,hits.hits.sort,aggregations,pit_id"
+_KEEP_ALIVE = "1m"
+_OF_ELASTICSEARCH: set[str] = set()
+"""Servers that refused OpenSearch's request: Elasticsearch takes its path for a search without a body."""
 _GONE = "rows of metadata are gone; refresh the metadata in full"
 
 
@@ -91,7 +96,7 @@ class _Search:
             self.mask[starts[name] + np.array([each[1] for each in of], np.int64)] = value
 
     def _pages(self, query: Query) -> Iterator[Sequence[Mapping[str, Any]]]:
-        with point_in_time(self.documents.client, self.documents.url.rows) as point:
+        with _point_in_time(self.documents.client, self.documents.url.rows) as point:
             body: dict[str, Any] = {"pit": point, "track_total_hits": False}
             while True:
                 hits = self._page("", query, body)["hits"].get("hits", [])
@@ -128,3 +133,25 @@ class _Search:
     def _damaged(self) -> StorageError:
         place = str(self.documents.url)
         return StorageError(f"{place}: {_GONE}", location=place)
+
+
+@contextmanager
+def _point_in_time(client: OpenSearchClient, index: str) -> Iterator[Mapping[str, str]]:
+    """Open a point in time of an index, yield its name for searches, and close it."""
+    asked, server = {"keep_alive": _KEEP_ALIVE}, client.url.server
+    point = None
+    if server not in _OF_ELASTICSEARCH:
+        path = f"/{index}/_search/point_in_time"
+        point = client.request("POST", path, None, asked, allowed=(400, 405)).document.get("pit_id")
+    if point is None:
+        point = client.request("POST", f"/{index}/_pit", None, asked).document["id"]
+        _OF_ELASTICSEARCH.add(server)
+    is_of_elasticsearch = server in _OF_ELASTICSEARCH
+    try:
+        yield {"id": point, "keep_alive": _KEEP_ALIVE}
+    finally:
+        with suppress(StorageError):
+            ended: tuple[str, Any] = ("/_pit", {"id": point})
+            if not is_of_elasticsearch:
+                ended = ("/_search/point_in_time", {"pit_id": [point]})
+            client.request("DELETE", *ended, allowed=(404,))

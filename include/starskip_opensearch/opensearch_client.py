@@ -21,11 +21,15 @@ from starskip.errors import ConfigError, StorageError, StorageOutage
 
 from starskip_opensearch.opensearch_url import OpenSearchUrl
 
-_EXTRA = "metadata in OpenSearch needs the library {}: pip install 'starskip[opensearch]'"
 try:
     import tenacity
-except ModuleNotFoundError:
-    raise ConfigError(_EXTRA.format("tenacity"), setting="metadata") from None
+    from opensearchpy import ImproperlyConfigured, OpenSearch, exceptions
+except ModuleNotFoundError as error:
+    library = "opensearch-py" if error.name == "opensearchpy" else error.name
+    raise ConfigError(
+        f"metadata in OpenSearch needs the library {library}: pip install 'starskip[opensearch]'",
+        setting="metadata",
+    ) from None
 
 USER, PASSWORD = "STARSKIP_OPENSEARCH_USER", "STARSKIP_OPENSEARCH_PASSWORD"
 CA_FILE = "STARSKIP_OPENSEARCH_CA_FILE"
@@ -135,8 +139,6 @@ class OpenSearchClient:
         timeout_s: float,
     ) -> Response:
         client = _client(self.url, os.getpid(), *(os.environ.get(name) for name in (USER, PASSWORD, CA_FILE)))
-        from opensearchpy import exceptions  # noqa: PLC0415 - an extra, which is there by now
-
         try:
             found = client.transport.perform_request(
                 method, path, params=dict(params or {}), body=body, timeout=timeout_s
@@ -184,10 +186,6 @@ def _client(
 ) -> Any:
     """Return a client of this ``process``, since a forked one would share its connections."""
     del process
-    try:
-        from opensearchpy import ImproperlyConfigured, OpenSearch  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        raise ConfigError(_EXTRA.format("opensearch-py"), setting="metadata") from None
     for name in _LOGGERS:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     secure: dict[str, Any] = {"ca_certs": ca_file} if url.is_tls and ca_file else {}

@@ -1,12 +1,14 @@
 """The metadata store of OpenSearch: each row a document to be searched, each column also whole, in pieces.
 
-Groups that are written together share documents, so that one query covers all of them. A clause without a
+Pieces are Arrow streams of some megabytes, with a checksum of the id and the bytes. Groups that are written
+together share documents, so that one query covers all of them. A clause without a
 query (Bloom filters, ranges, users' own) is evaluated on whole columns, which are fetched once.
 """
 
 from __future__ import annotations
 
 import base64
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -22,11 +24,11 @@ from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite, file_safe
 
-from starskip_opensearch.column_pieces import column_of, column_pieces
 from starskip_opensearch.documents import ROWS, Document
 from starskip_opensearch.evaluation import Evaluation
 from starskip_opensearch.known_details import Details, details_of
 from starskip_opensearch.opensearch_storage import (
+    PIECE_BYTES,
     ObjectFields,
     OpenSearchStorage,
     piece_names,
@@ -34,6 +36,9 @@ from starskip_opensearch.opensearch_storage import (
     row_name,
 )
 from starskip_opensearch.search_fields import SearchColumn, search_columns
+
+_CHECKSUM_BYTES = 4
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,3 +175,34 @@ def _table(file: DataFile, of: Details, names: Sequence[str], contents: Iterator
 
 def _damaged(file: DataFile) -> DamagedFile:
     return DamagedFile(f"{file.name}: is gone or damaged; refresh the metadata in full", location=file.name)
+
+
+def column_pieces(column: pa.Array, owner: str, first: int) -> Iterator[bytes]:
+    """Yield the pieces of a column that has rows, by its consecutive rows.
+
+    They are pieces of ``owner`` from number ``first`` on.
+    """
+    rows = max(1, int(len(column) * PIECE_BYTES / max(column.nbytes, 1)))
+    schema = pa.schema([("column", column.type)])
+    for number, start in enumerate(range(0, len(column), rows), first):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema, options=_OPTIONS) as stream:
+            stream.write_batch(pa.record_batch([column.slice(start, rows)], schema=schema))
+        content = sink.getvalue().to_pybytes()
+        yield _checksum(content, owner, number) + content
+
+
+def column_of(pieces: Sequence[bytes | None], kind: pa.DataType, owner: str, first: int) -> pa.ChunkedArray:
+    """Return the column of its pieces; raise ValueError for a missing, damaged or wrong one."""
+    chunks = []
+    for number, piece in enumerate(pieces, first):
+        if piece is None or _checksum(piece[_CHECKSUM_BYTES:], owner, number) != piece[:_CHECKSUM_BYTES]:
+            raise ValueError("a piece is gone or damaged")
+        with pa.ipc.open_stream(pa.py_buffer(piece[_CHECKSUM_BYTES:])) as stream:
+            chunks += stream.read_all()["column"].chunks
+    return pa.chunked_array(chunks, kind)
+
+
+def _checksum(content: bytes, owner: str, number: int) -> bytes:
+    (name,) = piece_names(owner, number, number + 1)
+    return zlib.crc32(content, zlib.crc32(name.encode())).to_bytes(_CHECKSUM_BYTES, "big")

@@ -20,7 +20,7 @@ SPOOL = """
 import sys
 import pyarrow as pa
 from starskip.cli.main import main
-from starskip.execution.spooled_batches import SpooledBatches
+from starskip.advisor.selection.spooled_batches import SpooledBatches
 import starskip.cli.parse_log as parse_log
 
 def spool(*_):

@@ -15,7 +15,7 @@ from deltalake import write_deltalake
 from secondary_tables import ids_where
 from starskip.errors import ConfigError, SourceError, StorageError, UnsupportedQuery
 from starskip.file_metadata.refresh_metadata import Clock
-from starskip.secondary import open_table
+from starskip.secondary import lifecycle, open_table
 from starskip.secondary.lifecycle import (
     create_indexes,
     delete_indexes,
@@ -73,6 +73,23 @@ def test_a_point_reads_one_row_group_and_little_of_the_index(folder: Path) -> No
     assert answer.stats["row_groups_read"] == 1
     assert answer.stats["candidates_read"] == {"btree:user": 1}
     assert answer.stats["bytes_read"] < answer.stats["bytes_total"] / 10
+
+
+def test_the_first_query_does_not_read_the_metadata_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    right = lifecycle.existing_metadata
+    monkeypatch.setattr(
+        lifecycle, "existing_metadata", lambda *given: (read.append("metadata"), right(*given))[1]
+    )
+    table = open_table(str(folder))
+    assert ids_where(table, "user = 777") and ids_where(table, "user = 778")
+    assert read == ["metadata"]
+    refresh_indexes(str(folder), in_full=True)
+    read.clear()
+    assert ids_where(table, "user = 777")
+    assert read == ["metadata"]
 
 
 def test_files_that_are_new_changed_or_gone_are_never_answered_from_the_index(folder: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PathDistribution
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,6 +122,12 @@ def test_types_that_come_with_starskip_are_no_users():
     assert all(comes_along(type(index_from_specification(each))) for each in ("minmax:c", "ipnetworks:c"))
     of_ours = type(index_from_specification("ipnetworks:c"))
     assert not comes_along(Own) and not comes_along(type("Own", (of_ours,), {}))
+
+
+def test_whose_a_type_is_is_read_once_from_the_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not comes_along(Own)
+    monkeypatch.setattr(PathDistribution, "read_text", lambda *_: pytest.fail("read again"))
+    assert not comes_along(Own)
 
 
 @pytest.mark.parametrize("kind", ["minmax", "ipnetworks", "Own", "a:b", "", None])

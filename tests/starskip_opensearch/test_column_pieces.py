@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from starskip_opensearch.column_pieces import column_of, column_pieces
+from starskip_opensearch.opensearch_store import column_of, column_pieces
 
 
 def test_a_piece_of_another_column_is_told() -> None:

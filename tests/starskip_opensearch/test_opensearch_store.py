@@ -9,7 +9,6 @@ import base64
 import logging
 import os
 import random
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from nginx_in_front import PASSWORD, USER, nginx_in_front
 from opensearch_tables import fresh_storage
 from patiently import patiently
 from running_opensearch import RunningOpenSearch
-from starskip.errors import ConfigError, StorageError, StorageOutage
+from starskip.errors import StorageError, StorageOutage
 from starskip.file_metadata.change_indexes import change_indexes
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import metadata_chain, read_metadata
@@ -328,12 +327,6 @@ def test_urls_that_are_refused(url: str, told: str) -> None:
 def test_secondary_indexes_stay_in_files(tmp_path: Path) -> None:
     assert index_storage(str(tmp_path), "opensearch://search:9200/p").place == f"{tmp_path}/_starskip"
     assert index_storage(str(tmp_path), str(tmp_path / "kept")).place.startswith(f"{tmp_path}/kept/")
-
-
-def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "opensearchpy", None)
-    with pytest.raises(ConfigError, match=r"pip install 'starskip\[opensearch\]'"):
-        read_metadata(metadata_storage("opensearch://127.0.0.1:1/none/t-1"))
 
 
 def test_a_plan_does_not_wait_for_a_server_that_does_not_answer(

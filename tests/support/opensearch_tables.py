@@ -13,14 +13,14 @@ from starskip.file_metadata.collect_order import FILES
 from starskip.file_metadata.metadata_files import FILES_SCHEMA
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.metadata_store import REMOVED
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.removed_rows import removed_table
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_source import TableSource
-from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.file_metadata.table_state import ARTEFACT, TableState
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.storage import Storage
 from starskip_opensearch.opensearch_storage import OpenSearchStorage
 

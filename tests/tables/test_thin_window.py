@@ -19,7 +19,7 @@ def window_of(rows: int) -> RowWindow:
             np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
         ),
     }
-    return RowWindow("t", "0", rows, 0, rows, columns)
+    return RowWindow("t", "0", rows, rows, columns)
 
 
 @given(rows=st.integers(1, 2_000), max_rows=st.integers(1, 2_500))

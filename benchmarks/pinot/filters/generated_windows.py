@@ -29,7 +29,6 @@ def row_windows(table: GeneratedTable) -> tuple[RowWindow, ...]:
             table=table.name,
             segment=f"{table.name}_{number}",
             segment_rows=rows_of(rows),
-            first_row=0,
             rows=rows_of(rows),
             columns={
                 column.name: _window(column, rows[column.name], handles_nulls=table.handles_nulls)

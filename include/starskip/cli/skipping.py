@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from uuid import uuid4
+from datetime import timedelta
 
 import click
 
@@ -37,9 +36,10 @@ from starskip.cli.skipping_contents import describe, explain, list_indexes
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, printable
 from starskip.file_metadata.change_indexes import change_indexes
-from starskip.file_metadata.commit_refresh import Commit
+from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.optimize import optimize_metadata
 from starskip.file_metadata.rotate_keys import named_key, rotate_keys
+from starskip.file_metadata.table_state import CREATED_BY
 from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.skipping.registry import index_from_specification
 from starskip.storage.store_clock import store_clock
@@ -181,7 +181,7 @@ def optimize(path: str, root: str | None, keys: Sequence[str]) -> None:
     """  # noqa: D301
     found = keyring(keys)
     storage = existing_table(path, root, found).storage
-    echo_optimized(optimize_metadata(storage, _commit(), keyring=found))
+    echo_optimized(optimize_metadata(storage, new_commit(CREATED_BY), keyring=found))
 
 
 @skipping.command(name="delete")
@@ -196,7 +196,9 @@ def delete(path: str, indexes: Sequence[str], root: str | None) -> None:
       starskip skipping delete /lake/events --index minmax:ts
       starskip skipping delete /lake/events
     """  # noqa: D301
-    manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=False)
+    manifest = change_indexes(
+        existing_table(path, root).storage, indexes or None, new_commit(CREATED_BY), active=False
+    )
     echo_changed(manifest.version, indexes, "deleted")
 
 
@@ -211,7 +213,9 @@ def restore(path: str, indexes: Sequence[str], root: str | None) -> None:
     Example:
       starskip skipping restore /lake/events --index minmax:ts
     """  # noqa: D301
-    manifest = change_indexes(existing_table(path, root).storage, indexes or None, _commit(), active=True)
+    manifest = change_indexes(
+        existing_table(path, root).storage, indexes or None, new_commit(CREATED_BY), active=True
+    )
     echo_changed(manifest.version, indexes, "restored")
 
 
@@ -230,7 +234,9 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
     # After a vacuum of the last index, its leftovers may still be vacuumed.
     if not any(storage.objects_below("")):
         existing_table(path, root)
-    report = vacuum_metadata(storage, _commit(), now=store_clock(storage), grace=timedelta(hours=grace_hours))
+    report = vacuum_metadata(
+        storage, new_commit(CREATED_BY), now=store_clock(storage), grace=timedelta(hours=grace_hours)
+    )
     echo_vacuumed(report)
 
 
@@ -251,7 +257,7 @@ def rotate(path: str, former: str, following: str, root: str | None) -> None:
     """  # noqa: D301
     (before,), (after,) = named_files([former], "--from").items(), named_files([following], "--to").items()
     storage = existing_table(path, root).storage
-    manifest = rotate_keys(storage, named_key(*before), named_key(*after), _commit())
+    manifest = rotate_keys(storage, named_key(*before), named_key(*after), new_commit(CREATED_BY))
     click.echo(
         f"version {manifest.version}: {before[0]} is {after[0]} now"
         if before[0] != after[0]
@@ -279,10 +285,6 @@ def _require_one(specifications: Sequence[str]) -> None:
             failures.append(error)
     if failures and len(failures) == len(specifications):
         raise failures[0]
-
-
-def _commit() -> Commit:
-    return Commit(uuid4().hex, datetime.now(UTC), "starskip skipping")
 
 
 skipping.add_command(describe)

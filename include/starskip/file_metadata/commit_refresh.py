@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from starskip.errors import CommitConflict, StorageError
+from starskip.errors import CommitConflict
 from starskip.file_metadata.collect_order import FILES, Collection
 from starskip.file_metadata.match_paths import match_paths
 from starskip.file_metadata.metadata_files import FILES_SCHEMA, joined
 from starskip.file_metadata.metadata_store import REMOVED, MetadataStore, Positions
 from starskip.file_metadata.open_metadata import metadata_chain
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.refresh_plan import RefreshPlan
 from starskip.file_metadata.removed_rows import live_rows, removed_table
 from starskip.file_metadata.segment import Segment
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_keys import WrappedKey
 from starskip.file_metadata.table_state import TableState
 from starskip.file_metadata.unlock import unlock
 from starskip.storage.encryption.keyring import Keyring, process_keys
-from starskip.storage.manifest import DataFile, Manifest, Part
-from starskip.storage.staged_write import StagedWrite
+from starskip.storage.manifest import Manifest, Part
+from starskip.storage.staged_write import StagedWrite, require_written
 
 
 class PlanOvertaken(CommitConflict):
@@ -40,6 +41,11 @@ class Commit:
     name: str
     created_at: datetime
     created_by: str
+
+
+def new_commit(created_by: str) -> Commit:
+    """Return a commit of the present time."""
+    return Commit(uuid4().hex, datetime.now(UTC), created_by)
 
 
 def commit_refresh(
@@ -65,7 +71,8 @@ def commit_refresh(
     mine = Segment(
         len(plan.fresh.files), plan.source.generation, groups.pop(FILES, ()), groups, keys=of_fresh
     )
-    _require_files(staged, [mine, *_patched_files(patches)])
+    files = (file for each in (mine, *_patched_files(patches)) for file in each.to_part().files)
+    require_written(staged.storage, staged.folder, files, "this")
     store = store_of(staged.storage)
     read = _Reader(store, {}, keyring or process_keys())
 
@@ -204,18 +211,3 @@ class _Reader:
 
 def _patched_files(patches: Sequence[Collection]) -> list[Segment]:
     return [Segment(0, "", groups=groups) for collection in patches for groups in collection]
-
-
-def _require_files(staged: StagedWrite, segments: Sequence[Segment]) -> None:
-    # An executor on another machine may have written to its own disk.
-    expected: dict[str, DataFile] = {
-        file.name: file for segment in segments for file in segment.to_part().files
-    }
-    stored = {found.name: found.size_bytes for found in staged.storage.objects_below(staged.folder)}
-    for name, file in expected.items():
-        if stored.get(name) != file.size_bytes:
-            raise StorageError(
-                f"{name}: is not in the store as it was written ({file.size_bytes} bytes); let all executors "
-                "write to the same store and run this again",
-                location=name,
-            )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import EntryPoint
 
 from starskip.errors import ConfigError
-from starskip.extensions import NOTHING_RECORDED, STORAGES, extensions, loaded
+from starskip.extensions import NOTHING_RECORDED, STORAGES, extensions, loaded, own_extensions
 from starskip.storage.files.object_url import SCHEMES
 from starskip.storage.storage import Storage
 from starskip.storage.storage_for import storage_for
@@ -23,24 +24,28 @@ def metadata_storage(location: str, *, patience_s: float = PATIENCE_S) -> Storag
     planned, an answer or a StorageOutage comes within two seconds. Raises StorageError for a URL of no known
     kind, or with a user or password, and ConfigError if its package cannot be imported.
     """
-    return _opened_by_package(location, patience_s) or storage_for(location)
+    opener = _opener(location)
+    if opener is None:
+        return storage_for(location)
+    storage: Storage = loaded(opener)(location, patience_s)
+    return storage
 
 
 def files_root(root: str | None) -> str | None:
     """Return ``root`` if metadata below it is kept in files, None if that a package opens."""
-    return None if root is not None and _opened_by_package(root, PATIENCE_S) is not None else root
+    return None if root is not None and _opener(root) is not None else root
 
 
-def _opened_by_package(location: str, patience_s: float) -> Storage | None:
-    """Return the Storage that a package opens; ``https+opensearch:`` is of the scheme ``opensearch``."""
+def _opener(location: str) -> EntryPoint | None:
+    """Return the part of a package that opens a location; ``https+opensearch:`` is of ``opensearch``."""
     found = _SCHEME.match(location)
     scheme = found[1].lower() if found else "file"
     if scheme == "file" or scheme in SCHEMES:
         return None
     opener = extensions(STORAGES).get(scheme)
-    if opener is not None:
-        storage: Storage = loaded(opener)(location, patience_s)
-        return storage
-    if not extensions(STORAGES):
-        raise ConfigError(f"metadata cannot be kept behind {scheme}:{NOTHING_RECORDED}", setting="metadata")
-    return None
+    if opener is None and not own_extensions(STORAGES):
+        raise ConfigError(
+            f"metadata cannot be kept behind {scheme}:, which is not known here{NOTHING_RECORDED}",
+            setting="metadata",
+        )
+    return opener

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable
 
 from starskip.errors import ConfigError, SourceError
 from starskip.file_metadata.metadata_storage import metadata_storage
-from starskip.file_metadata.store_of import store_of
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.table_metadata import TableMetadata
-from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.file_metadata.table_state import ARTEFACT, TableState
 from starskip.file_metadata.unlock import unlock
 from starskip.skipping.failing_indexes import reason_of_failure
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.encryption.keyring import Keyring, process_keys
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.storage import Storage

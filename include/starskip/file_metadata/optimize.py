@@ -25,10 +25,10 @@ from starskip.file_metadata.open_metadata import ParseIndex, existing_metadata, 
 from starskip.file_metadata.removed_rows import live_rows, removed_table
 from starskip.file_metadata.segment import Segment
 from starskip.file_metadata.table_metadata import TableMetadata
-from starskip.file_metadata.table_state import ARTEFACT, CURRENT, TableState
+from starskip.file_metadata.table_state import ARTEFACT, TableState
 from starskip.file_metadata.wide_columns import narrow
 from starskip.skipping.registry import index_from_specification
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.encryption.keyring import Keyring, process_keys
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite

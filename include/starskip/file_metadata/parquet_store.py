@@ -1,10 +1,14 @@
-"""The metadata store of files: Parquet files for each group; clauses are evaluated on whole columns."""
+"""The metadata store of files, Parquet files for each group; and the choice of the store of a Storage.
+
+The store of files evaluates clauses on whole columns.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Protocol, runtime_checkable
 
 import pyarrow as pa
 
@@ -15,7 +19,7 @@ from starskip.file_metadata.metadata_files import (
     write_files,
     write_rows,
 )
-from starskip.file_metadata.metadata_store import Groups
+from starskip.file_metadata.metadata_store import Groups, MetadataStore
 from starskip.skipping.clause import Clause
 from starskip.skipping.file_metadata import FileMetadata, Mask
 from starskip.storage.encryption.data_key import DataKey
@@ -63,3 +67,17 @@ class ParquetStore:
     def may_match(self, metadata: FileMetadata, clause: Clause) -> Mask:
         """See MetadataStore."""
         return clause.may_match(metadata)
+
+
+@runtime_checkable
+class KeepsRows(Protocol):
+    """A Storage that keeps rows of metadata in its own way."""
+
+    def metadata_store(self) -> MetadataStore:
+        """Return the store whose manifests lie in this Storage."""
+        ...
+
+
+def store_of(storage: Storage) -> MetadataStore:
+    """Return the store whose manifests lie in ``storage``."""
+    return storage.metadata_store() if isinstance(storage, KeepsRows) else ParquetStore(storage)

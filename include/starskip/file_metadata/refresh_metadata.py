@@ -22,16 +22,16 @@ from starskip.file_metadata.match_paths import match_paths
 from starskip.file_metadata.metadata_files import joined
 from starskip.file_metadata.new_keys import with_new_keys
 from starskip.file_metadata.open_metadata import ParseIndex, read_metadata
+from starskip.file_metadata.parquet_store import store_of
 from starskip.file_metadata.refresh_plan import RefreshPlan, plan_refresh
-from starskip.file_metadata.store_of import store_of
 from starskip.file_metadata.table_files import RACY_MS, DamagedFiles, TableFiles
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_source import TableSource
-from starskip.file_metadata.table_state import ARTEFACT, CURRENT
+from starskip.file_metadata.table_state import ARTEFACT
 from starskip.skipping.file_metadata import Mask
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 from starskip.storage.store_clock import store_clock

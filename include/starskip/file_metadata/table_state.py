@@ -13,8 +13,8 @@ from starskip.file_metadata.table_source import TableSource
 from starskip.storage.manifest import Part
 
 ARTEFACT = "skipping"
-CURRENT = "current"
-"""Stands for the night in the key of the manifest log: metadata describes the present table."""
+CREATED_BY = "starskip skipping"
+"""Author of the commits of skipping's commands and functions."""
 FORMAT_VERSION = 1
 ENCRYPTED_FORMAT_VERSION = 2
 """Version of metadata with an encrypted part, which programs of the former version cannot read."""

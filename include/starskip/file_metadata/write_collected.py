@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from starskip.file_metadata.collect_order import CommitMessage
 from starskip.file_metadata.metadata_store import MetadataStore
-from starskip.file_metadata.store_of import store_of
+from starskip.file_metadata.parquet_store import store_of
 from starskip.storage.encryption.data_key import DataKey
 from starskip.storage.staged_write import BYTES_PER_FILE, StagedWrite
 

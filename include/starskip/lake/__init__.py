@@ -1,1 +1,1 @@
-"""Tables of files in the lake: formats, snapshots, Parquet footers and pages, other files, Spark logs."""
+"""Tables of files in the lake: formats, snapshots, Parquet footers and pages, ORC files."""

@@ -34,16 +34,6 @@ _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 Value = int | bytes
 
 
-# Protocol buffers of the ORC specification, version 1 ("File Tail"); fields that are not named here are
-# skipped.
-@dataclass(frozen=True, slots=True)
-class OrcStripe:
-    """The rows of a stripe, and its stored bytes."""
-
-    rows: int
-    size_bytes: int
-
-
 @dataclass(frozen=True, slots=True)
 class OrcType:
     """A type by the number of its kind, its children, and the attributes that a writer has set."""
@@ -56,9 +46,12 @@ class OrcType:
 
 @dataclass(frozen=True, slots=True)
 class OrcTail:
-    """``dates``, ``times_ms``: the least and greatest value of each column, by the number of its type."""
+    """The parts of a tail. ``stripes``: the rows of each.
 
-    stripes: tuple[OrcStripe, ...]
+    ``dates``, ``times_ms``: the least and greatest value of each column, by the number of its type.
+    """
+
+    stripes: tuple[int, ...]
     types: tuple[OrcType, ...]
     dates: dict[int, tuple[int, int]]
     times_ms: dict[int, tuple[int, int]]
@@ -66,14 +59,18 @@ class OrcTail:
 
 
 def orc_tail(tail: bytes) -> OrcTail:
-    """Parse the serialized tail of a file. Raises ValueError for a damaged tail."""
+    """Parse the serialized tail of a file. Raises ValueError for a damaged tail.
+
+    A tail holds protocol buffers of the ORC specification, version 1 ("File Tail"). Fields that are not named
+    here are skipped.
+    """
     try:
-        footer = next(bytes_of(value) for number, value in _fields(tail) if number == _FOOTER_OF_TAIL)
+        footer = next(_bytes_of(value) for number, value in _fields(tail) if number == _FOOTER_OF_TAIL)
         found = list(_fields(footer))
-        statistics = [bytes_of(value) for number, value in found if number == _STATISTICS]
+        statistics = [_bytes_of(value) for number, value in found if number == _STATISTICS]
         return OrcTail(
-            tuple(_stripe(bytes_of(value)) for number, value in found if number == _STRIPES),
-            tuple(_type(bytes_of(value)) for number, value in found if number == _TYPES),
+            tuple(_stripe_rows(_bytes_of(value)) for number, value in found if number == _STRIPES),
+            tuple(_type(_bytes_of(value)) for number, value in found if number == _TYPES),
             {at: pair for at, each in enumerate(statistics) if (pair := _bounds(each, 7, ((1, 2),)))},
             {at: pair for at, each in enumerate(statistics) if (pair := _bounds(each, 9, ((3, 4), (1, 2))))},
             frozenset(at for at, each in enumerate(statistics) if dict(_fields(each)).get(1, 0)),
@@ -82,16 +79,15 @@ def orc_tail(tail: bytes) -> OrcTail:
         raise ValueError("the tail of the ORC file is damaged") from error
 
 
-def bytes_of(value: Value) -> bytes:
+def _bytes_of(value: Value) -> bytes:
     """Return a value that must be bytes."""
     if not isinstance(value, bytes):
         raise TypeError("a number where a message is meant")
     return value
 
 
-def _stripe(message: bytes) -> OrcStripe:
-    found = {number: value for number, value in _fields(message) if isinstance(value, int)}
-    return OrcStripe(found[5], sum(found.get(number, 0) for number in (2, 3, 4)))
+def _stripe_rows(message: bytes) -> int:
+    return {number: value for number, value in _fields(message) if isinstance(value, int)}[5]
 
 
 def _type(message: bytes) -> OrcType:
@@ -105,9 +101,9 @@ def _type(message: bytes) -> OrcType:
         elif number == 2:
             children += [value] if isinstance(value, int) else _packed(value)
         elif number == 3:
-            names.append(bytes_of(value).decode())
+            names.append(_bytes_of(value).decode())
         elif number == 7:
-            pair = {of: bytes_of(text).decode() for of, text in _fields(bytes_of(value))}
+            pair = {of: _bytes_of(text).decode() for of, text in _fields(_bytes_of(value))}
             attributes[pair[1]] = pair[2]
     return OrcType(kind, tuple(children), tuple(names), attributes)
 
@@ -117,7 +113,7 @@ def _bounds(message: bytes, of: int, pairs: tuple[tuple[int, int], ...]) -> tupl
     inner = dict(_fields(message)).get(of)
     if inner is None:
         return None
-    found = {number: value for number, value in _fields(bytes_of(inner)) if isinstance(value, int)}
+    found = {number: value for number, value in _fields(_bytes_of(inner)) if isinstance(value, int)}
     for low, high in pairs:
         if low in found and high in found:
             return _signed(found[low]), _signed(found[high])
@@ -224,18 +220,18 @@ class OrcFile:
         with self._opened() as opened:
             file = orc.ORCFile(opened)
             start = 0
-            for number, stripe in enumerate(tail.stripes):
-                if reaches(positions, start, stripe.rows):
+            for number, stripe_rows in enumerate(tail.stripes):
+                if reaches(positions, start, stripe_rows):
                     # The library takes a dot in a name for the way into a struct.
                     chosen = None if any("." in name for name in own.names) else names or own.names[:1]
                     batch = file.read_stripe(number, columns=chosen)
                     found = pa.Table.from_batches([batch]).select(names)
                     opened.require_same()
                     opened.tell_bytes()
-                    if found.num_rows != stripe.rows:
+                    if found.num_rows != stripe_rows:
                         raise ValueError(f"stripe {number} has other rows than the file's tail says")
                     yield start, found
-                start += stripe.rows
+                start += stripe_rows
 
     def _require_known_calendar(self, name: str) -> None:
         tail, own = self._told

@@ -88,8 +88,8 @@ def _collected(
     fresh = [file for file in files if known.get(file.path) != source_identity(file)]
     unchanged = {file.path for file in files} - {file.path for file in fresh}
     staged = night.store.staged_write(_ARTEFACT, night.date_text)
-    damaged_aside = night.store.staged_write(_DAMAGED, night.date_text)
-    read = engine.rows_of_items(fresh, partial(_write_facts, staged, damaged_aside), COMMIT_MESSAGES)
+    staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
+    read = engine.rows_of_items(fresh, partial(_write_facts, staged, staged_damaged), COMMIT_MESSAGES)
     gathered = [read.gather("messages of segment", MAX_COMMIT_MESSAGES)]
     if unchanged and former:
         tables = sorted({file.table for file in files} & set(former.tables))
@@ -183,9 +183,9 @@ def _taken_over(rows: Rows, paths: set[str], staged: StagedWrite) -> Rows:
 
 
 def _write_facts(
-    staged: StagedWrite, damaged_aside: StagedWrite, files: Iterable[SegmentFile]
+    staged: StagedWrite, staged_damaged: StagedWrite, files: Iterable[SegmentFile]
 ) -> Iterator[pa.RecordBatch]:
-    facts_writer, damaged_writer = TableWriter(staged), TableWriter(damaged_aside)
+    facts_writer, damaged_writer = TableWriter(staged), TableWriter(staged_damaged)
     for facts, damaged in collect_facts(files):
         for batch in facts.to_batches():
             yield from facts_writer.add(batch)

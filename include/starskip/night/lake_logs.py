@@ -54,7 +54,7 @@ class LakeLogs:
     rejected: Mapping[str, Part] = field(default_factory=dict)
 
 
-def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWrite) -> LakeLogs:
+def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWrite) -> LakeLogs:
     """Publish ``lake_queries`` of the night's tables of the lake; nothing if no event log is configured.
 
     Raises SourceError for a path that names no log.
@@ -70,7 +70,7 @@ def publish_lake_queries(engine: Engine, night: Night, rejected_aside: StagedWri
     warnings = (*warnings, *unknown)
     staged = night.store.staged_write(LAKE_QUERIES, night.date_text)
     start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
-    read = partial(_write_queries, (staged, rejected_aside), (locations, schemas), start, end)
+    read = partial(_write_queries, (staged, staged_rejected), (locations, schemas), start, end)
     messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
         "messages of event log", MAX_COMMIT_MESSAGES
     )
@@ -131,13 +131,13 @@ def _bounds_ms(day: date, time_zone: str) -> tuple[int, int]:
 
 
 def _write_queries(
-    asides: tuple[StagedWrite, StagedWrite],
+    staged: tuple[StagedWrite, StagedWrite],
     tables: tuple[Mapping[str, str], Mapping[str, str]],
     start_ms: int,
     end_ms: int,
     logs: Iterable[EventLog],
 ) -> Iterator[pa.RecordBatch]:
-    queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
+    queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
     table_locations, schemas = TableLocations(tables[0]), tables[1]
     merged = merged_lake_queries(())
     tally: Counter[str] = Counter()

@@ -65,13 +65,13 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     splits = log_splits(logs.files, night.settings.log.split_bytes)
-    asides = (
+    staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),
     )
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
-    map_splits = partial(_write_records, asides, night.run_date, night.settings.log.time_zone, wanted, sizes)
+    map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, wanted, sizes)
     messages = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES).gather(
         "messages of log", MAX_COMMIT_MESSAGES
     )
@@ -101,7 +101,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         log["multi_stage_shares"] = shares
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
-    lake = publish_lake_queries(engine, night, asides[1])
+    lake = publish_lake_queries(engine, night, staged[1])
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
     told = {
@@ -145,14 +145,14 @@ def _expected_tables(night: Night) -> frozenset[str] | None:
 
 
 def _write_records(
-    asides: tuple[StagedWrite, StagedWrite],
+    staged: tuple[StagedWrite, StagedWrite],
     run_date: date,
     log_time_zone: str,
     tables: frozenset[str] | None,
     sizes: Mapping[str, TableSize],
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
-    queries, rejected = TableWriter(asides[0]), TableWriter(asides[1])
+    queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
     leaf_records = LeafRecords(sizes.get)
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from starskip.extensions import DISTRIBUTION, GROUPS, comes_with_starskip, extensions
+from starskip.extensions import DISTRIBUTION, GROUPS, own_extensions
 
 
 @contextmanager
@@ -35,12 +35,7 @@ def package_zip() -> Iterator[Path]:
 
 
 def _beside() -> list[str]:
-    found = {
-        each.module.partition(".")[0]
-        for group in GROUPS
-        for each in extensions(group).values()
-        if comes_with_starskip(each)
-    }
+    found = {each.module.partition(".")[0] for group in GROUPS for each in own_extensions(group).values()}
     return sorted(name for name in found if find_spec(name) is not None)
 
 

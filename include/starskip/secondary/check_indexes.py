@@ -23,10 +23,8 @@ from starskip.secondary.data_file import DataFileOfTable
 from starskip.secondary.entries import Addresses, file_of, row_of
 from starskip.secondary.entry_hashes import (
     Entries,
-    Hashes,
     entries_of_block,
     entries_of_file,
-    mixed,
     stopped_keys,
 )
 from starskip.secondary.lifecycle import existing_indexes
@@ -37,6 +35,7 @@ from starskip.secondary.table_files import listed_table
 from starskip.secondary.table_schema import TableSchema
 from starskip.secondary.table_to_index import FORMAT
 from starskip.secondary.table_view import table_view
+from starskip.skipping.splitmix64 import Hashes, mixed
 
 WINDOW_ROWS = 1 << 12
 """Neighbouring rows of a file whose entries have one sum."""

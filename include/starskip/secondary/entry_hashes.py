@@ -24,19 +24,12 @@ from starskip.secondary.row_batches import row_batches
 from starskip.secondary.run_reader import RunReader
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.secondary.table_schema import TableSchema, field_values
+from starskip.skipping.splitmix64 import Hashes, mixed
 
-Hashes = npt.NDArray[np.uint64]
 Entries = tuple[Addresses, Hashes]
 """Addresses of rows, and the hash of the key of each."""
 ENTRIES_AT_ONCE = 1 << 22
 _NULL = np.uint64(0x9E3779B97F4A7C15)
-
-
-def mixed(numbers: Hashes) -> Hashes:
-    """Return numbers whose bits depend on all bits of the input (the end of SplitMix64)."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def entries_of_block(reader: RunReader, rows: pa.Table) -> Iterator[Entries]:

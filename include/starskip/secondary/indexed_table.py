@@ -221,8 +221,8 @@ def open_table(
     Raises SourceError for a table that has no secondary indexes or cannot have any, and StorageError for
     metadata that cannot be read.
     """
-    existing_indexes(path, metadata_root, file_format)
-    opened = OpenedTable(path, metadata_root, file_format, version)
+    metadata = existing_indexes(path, metadata_root, file_format)
+    opened = OpenedTable(path, metadata, metadata_root, file_format, version)
     return IndexedTable(opened, settings or SecondarySettings())
 
 

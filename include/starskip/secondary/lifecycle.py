@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 
@@ -19,7 +18,7 @@ from starskip.errors import ConfigError, SourceError, SourceOutage
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.file_metadata.change_indexes import change_indexes
-from starskip.file_metadata.commit_refresh import Commit
+from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.describe_metadata import describe_metadata
 from starskip.file_metadata.metadata_location import metadata_location
 from starskip.file_metadata.metadata_storage import files_root
@@ -57,7 +56,7 @@ _MOST_FILES_FOR_KEY = 1_024
 
 
 def index_storage(path: str, root: str | None = None) -> Storage:
-    """Return the store of a table's metadata, the same as skipping's."""
+    """Return the store of a table's indexes; it is beside the table if a package opens ``root``."""
     return storage_for(metadata_location(hadoop_path(table_folder(full_path(path))), files_root(root)))
 
 
@@ -130,7 +129,7 @@ def optimize_indexes(path: str, *, root: str | None = None, engine: Engine = _EN
     """
     return optimize_metadata(
         index_storage(path, root),
-        new_commit(),
+        new_commit(CREATED_BY),
         artefact=ARTEFACT,
         parse=secondary_index,
         write_groups=MergedIndexes(engine),
@@ -143,13 +142,15 @@ def delete_indexes(path: str, specifications: Sequence[str] | None, *, root: str
     named = (
         None if specifications is None else [secondary_index(each).specification for each in specifications]
     )
-    return change_indexes(storage, named, new_commit(), active=False, artefact=ARTEFACT)
+    return change_indexes(storage, named, new_commit(CREATED_BY), active=False, artefact=ARTEFACT)
 
 
 def vacuum_indexes(path: str, *, grace: timedelta, root: str | None = None) -> VacuumReport:
     """Remove deleted indexes for good, and files that no version needs."""
     storage = index_storage(path, root)
-    return vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace, artefact=ARTEFACT)
+    return vacuum_metadata(
+        storage, new_commit(CREATED_BY), now=store_clock(storage), grace=grace, artefact=ARTEFACT
+    )
 
 
 def describe_indexes(path: str, *, root: str | None = None) -> dict[str, Any]:
@@ -169,11 +170,6 @@ def existing_indexes(path: str, root: str | None = None, file_format: str | None
     except SourceError:
         require_indexed_files(path, file_format)
         raise
-
-
-def new_commit() -> Commit:
-    """Return a commit of this command."""
-    return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)
 
 
 def _table(
@@ -224,10 +220,10 @@ def _refreshed(
     )
 
 
-# A table that declares no clustering key has one all the same if all its files are sorted by a column.
 def found_clustering_key(snapshot: TableSnapshot, schema: TableSchema) -> list[str]:
     """Return the columns whose ranges in the row groups, in the files' order, are disjoint and rising.
 
+    A table that declares no clustering key has one all the same if all its files are sorted by a column.
     A table with partition columns is clustered by these, and no other is looked for. Footers of Parquet files
     have the ranges; for other formats the key must be declared.
     """

@@ -121,15 +121,19 @@ class TableView:
 
 @dataclass
 class OpenedTable:
-    """Finds the present state; unchanged parts are not read again."""
+    """Finds the present state; unchanged parts are not read again. ``metadata``: as it was last read."""
 
     path: str
+    metadata: TableMetadata = field(repr=False)
     metadata_root: str | None = None
     file_format: str | None = None
     version: int | None = None
-    _metadata: TableMetadata | None = field(default=None, repr=False)
     _state: TableView | None = field(default=None, repr=False)
     _seen: tuple[int, str] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Warn if the metadata is of no use."""
+        self._warn_of_outdated()
 
     def now(self) -> TableView:
         """Return the state of the table's newest files and the newest metadata."""
@@ -143,14 +147,15 @@ class OpenedTable:
         return self._state
 
     def _newest_metadata(self) -> TableMetadata:
-        if self._metadata is not None:
-            chain = metadata_chain(self._metadata.storage, ARTEFACT)
-            if max(chain.listed(), default=None) == self._metadata.version:
-                return self._metadata
-        self._metadata = existing_indexes(self.path, self.metadata_root)
-        if self._metadata.why_outdated is not None:
-            log.warning("%s; until then all files are scanned", printable(self._metadata.why_outdated, 400))
-        return self._metadata
+        chain = metadata_chain(self.metadata.storage, ARTEFACT)
+        if max(chain.listed(), default=None) != self.metadata.version:
+            self.metadata = existing_indexes(self.path, self.metadata_root)
+            self._warn_of_outdated()
+        return self.metadata
+
+    def _warn_of_outdated(self) -> None:
+        if self.metadata.why_outdated is not None:
+            log.warning("%s; until then all files are scanned", printable(self.metadata.why_outdated, 400))
 
 
 def table_view(metadata: TableMetadata, snapshot: TableSnapshot) -> TableView:

@@ -11,12 +11,11 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from starskip.skipping.file_metadata import Mask
+from starskip.skipping.splitmix64 import Hashes, mixed
 
-Hashes = npt.NDArray[np.uint64]
 MOST_PROBES = 10_000_000
 """Pairs of a file and a value that are tested for one predicate; untested files pass."""
 _PROBES_AT_ONCE = 1_000_000
@@ -39,7 +38,7 @@ def bloom_filter(chunks: Iterable[Hashes], count: int, false_positive_ratio: flo
     for chunk in chunks:
         for start, end in _chunks(len(chunk), _HASHES_AT_ONCE):
             for number in range(hash_functions(false_positive_ratio)):
-                at = _position(_mixed(chunk[start:end], number), bits)
+                at = _position(_hashes_of(number, chunk[start:end]), bits)
                 ones = np.left_shift(np.uint8(1), (at & np.uint64(7)).astype(np.uint8))
                 np.bitwise_or.at(found, (at >> np.uint64(3)).astype(np.int64), ones)
     offsets = pa.py_buffer(np.array([0, size], np.int64))
@@ -52,7 +51,7 @@ def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> 
     data = np.frombuffer(filters.buffers()[2] or b"", np.uint8)
     offsets = np.frombuffer(filters.buffers()[1], np.int64)[filters.offset :][: len(filters) + 1]
     starts, bits = offsets[:-1] * 8, np.diff(offsets).astype(np.uint64) * np.uint64(8)
-    mixed = [_mixed(hashes, number) for number in range(hash_functions(false_positive_ratio))]
+    by_function = [_hashes_of(number, hashes) for number in range(hash_functions(false_positive_ratio))]
     found = np.zeros(len(filters), np.bool_)
     if filters.null_count:
         found |= np.asarray(filters.is_null().to_numpy(zero_copy_only=False))
@@ -64,7 +63,7 @@ def may_hold(filters: pa.Array, hashes: Hashes, false_positive_ratio: float) -> 
             found[open_files] = True
             break
         files, values = np.repeat(open_files, end - start), np.tile(np.arange(start, end), len(open_files))
-        for each in mixed:
+        for each in by_function:
             at = starts[files] + _position(each[values], bits[files]).astype(np.int64)
             hit = (data[at >> 3] >> (at & 7).astype(np.uint8)) & 1 == 1
             files, values = files[hit], values[hit]
@@ -77,15 +76,12 @@ def _chunks(count: int, size: int) -> Iterable[tuple[int, int]]:
     return ((start, min(start + size, count)) for start in range(0, count, size))
 
 
-def _mixed(hashes: Hashes, number: int) -> Hashes:
-    """Derive the hashes of one hash function (the finaliser of splitmix64)."""
+def _hashes_of(number: int, hashes: Hashes) -> Hashes:
+    """Derive the hashes of one hash function."""
     with np.errstate(over="ignore"):
-        mixed = hashes + np.uint64(number + 1) * _GOLDEN
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(mixed ^ (mixed >> np.uint64(31)))
+        return mixed(hashes + np.uint64(number + 1) * _GOLDEN)
 
 
-def _position(mixed: Hashes, bits: Hashes | np.uint64) -> Hashes:
+def _position(hashes: Hashes, bits: Hashes | np.uint64) -> Hashes:
     # The upper half of a 32-bit product: as even as a remainder, and faster to compute.
-    return np.asarray(((mixed >> np.uint64(32)) * bits) >> np.uint64(32))
+    return np.asarray(((hashes >> np.uint64(32)) * bits) >> np.uint64(32))

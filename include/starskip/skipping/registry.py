@@ -5,11 +5,10 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Iterable
-from importlib.metadata import EntryPoint
 from typing import TypeVar
 
 from starskip.errors import ConfigError
-from starskip.extensions import INDEX_TYPES, NOTHING_RECORDED, comes_with_starskip, extensions, loaded
+from starskip.extensions import INDEX_TYPES, NOTHING_RECORDED, extensions, loaded, own_extensions
 from starskip.predicates.column_name import column_name, column_path
 from starskip.skipping.index_types.affixes import Prefix, Suffix
 from starskip.skipping.index_types.bloom_filter import BloomFilter
@@ -56,7 +55,7 @@ def register(index_type: Registered) -> Registered:
     Raises ConfigError for an invalid kind, or the kind of a type that comes with Starskip.
     """
     kind = getattr(index_type, "kind", None)
-    own = _OWN_KINDS | _beside().keys()
+    own = _OWN_KINDS | own_extensions(INDEX_TYPES).keys()
     if not isinstance(kind, str) or not _KIND.fullmatch(kind) or kind in own:
         raise ConfigError(
             f"index type {index_type.__name__}: kind {kind!r} must be a word of a-z, 0-9 and _ "
@@ -70,12 +69,7 @@ def register(index_type: Registered) -> Registered:
 def comes_along(index_type: type[SkippingIndex]) -> bool:
     """Return whether a type comes with Starskip: a built-in one, or one of a package beside it."""
     place = f"{index_type.__module__}:{index_type.__qualname__}"
-    return index_type in OWN_TYPES or place in (each.value for each in _beside().values())
-
-
-def _beside() -> dict[str, EntryPoint]:
-    """Return the types of the packages beside this one, by kind."""
-    return {kind: each for kind, each in extensions(INDEX_TYPES).items() if comes_with_starskip(each)}
+    return index_type in OWN_TYPES or place in (each.value for each in own_extensions(INDEX_TYPES).values())
 
 
 def _type_of(kind: str) -> type[SkippingIndex] | None:
@@ -115,7 +109,7 @@ def index_from_specification(specification: str) -> SkippingIndex:
         raise ConfigError(
             f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(known))}"
             "; for one of your own name its module with --module"
-            f"{'' if _beside() else NOTHING_RECORDED}",
+            f"{'' if own_extensions(INDEX_TYPES) else NOTHING_RECORDED}",
             setting="index",
         )
     return index_type.parsed(names, arguments)

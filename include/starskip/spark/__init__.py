@@ -1,1 +1,1 @@
-"""The only home of pyspark: the engine that runs stages on executors."""
+"""Spark: the engine that runs stages on executors, skipping in Spark's planning, and star-trees for Spark."""

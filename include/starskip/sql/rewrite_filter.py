@@ -3,7 +3,7 @@
 Restates FlattenAndOrFilterOptimizer, MergeEqInFilterOptimizer and MergeRangeFilterOptimizer of
 Pinot 0.11: nested ANDs and ORs are flattened, equalities of one column under an OR become one IN,
 ranges of one column under an AND become one range. Measured: ``a = 1 OR a = 2`` scans a column
-once, not twice (samples README, model_check).
+once, not twice (tests/data/truth/README.md, model_check).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Star-trees: configuration, recommendation with size estimates, and answers to queries."""
+"""Star-trees: configurations and documents, the build, and answers to queries."""

@@ -19,7 +19,7 @@ from starskip.storage import lake_schemas, schemas
 from starskip.storage.manifest import Manifest, Part
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.snapshot import Snapshot
-from starskip.storage.staged_write import StagedWrite
+from starskip.storage.staged_write import StagedWrite, require_written
 from starskip.storage.storage import Storage, StoredObject
 
 SCHEMAS: Mapping[str, pa.Schema] = {
@@ -33,7 +33,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,99}")
 _KINDS = ("manifests", "data")
 
 CURRENT = "current"
-"""Stands for the night of built artefacts, which are current state and belong to no night."""
+"""Stands for the night of metadata and built artefacts, which are current state and belong to no night."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,8 @@ class ArtefactStore:
         size, and all errors of ``ManifestLog.commit``.
         """
         chain = self.chain(artefact, run_date)
-        self._require_files(chain, parts)
+        files = (file for part in parts.values() for file in part.files)
+        require_written(self.storage, f"{chain.key}/data", files, "this step")
 
         def change(published: Mapping[str, Part]) -> Mapping[str, Part]:
             kept = {} if replace == "all" else published
@@ -119,16 +120,3 @@ class ArtefactStore:
     def artefacts(self) -> tuple[str, ...]:
         """Return the sorted names of all artefacts that were ever written."""
         return tuple(name for name in self.storage.folders_in("") if _NAME.fullmatch(name))
-
-    def _require_files(self, chain: ManifestLog, parts: Mapping[str, Part]) -> None:
-        # An executor on another machine may have written to a disk of its own, and a step that ran
-        # for longer than the vacuum's grace may have lost its files: better to know it before readers do.
-        known = {file.name: file.size_bytes for part in parts.values() for file in part.files}
-        stored = {found.name: found.size_bytes for found in self.storage.objects_below(f"{chain.key}/data")}
-        for name, size_bytes in known.items():
-            if stored.get(name) != size_bytes:
-                raise StorageError(
-                    f"{name}: is not in the store as it was written ({size_bytes} bytes); let all executors "
-                    "write to the same store and run this step again",
-                    location=name,
-                )

@@ -1,7 +1,7 @@
 """Write rows on executors and collect commit messages on the driver.
 
-A receipt names one file and its table; only the commit_messages of tasks that succeeded come back, so a task
-that was killed or run twice leaves files that nobody names.
+A commit message names one file and its table. Only messages of tasks that succeeded come back, so a task that
+was killed or run twice leaves files that nobody names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TableWriter:
 
     def __init__(self, staged: StagedWrite) -> None:
         """Keep the folder; nothing is written yet."""
-        self._aside = staged
+        self._staged = staged
         self._held: dict[str, list[pa.RecordBatch]] = {}
         self._held_bytes = 0
 
@@ -50,14 +50,14 @@ class TableWriter:
             yield from self.finish()
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """Write the held rows and yield their commit_messages."""
+        """Write the held rows and yield their commit messages."""
         for table, batches in self._held.items():
-            yield commit_messages(self._aside.artefact, table, self._aside.write(table, batches))
+            yield commit_messages(self._staged.artefact, table, self._staged.write(table, batches))
         self._held, self._held_bytes = {}, 0
 
 
 def write_tables(staged: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write rows that have a column ``table`` aside and yield the commit_messages."""
+    """Stage rows that have a column ``table``, and yield the commit messages."""
     writer = TableWriter(staged)
     for batch in batches:
         if batch.num_rows:
@@ -89,7 +89,7 @@ def note_message(artefact: str, table: str, note: str) -> pa.RecordBatch:
 
 
 def parts_of(gathered: pa.Table, artefact: str) -> dict[str, Part]:
-    """Return the parts of ``artefact``, by table, that the commit_messages name."""
+    """Return the parts of ``artefact``, by table, that the commit messages name."""
     files: dict[str, list[DataFile]] = {}
     for row in gathered.to_pylist():
         if row["artefact"] == artefact and row["name"] is not None:

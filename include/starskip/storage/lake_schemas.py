@@ -36,7 +36,7 @@ LAKE_QUERIES = pa.schema(
 
 A query that scans a table twice counts twice, each time with its whole duration. Sums are over ``queries``;
 ``failed`` queries are not among them. ``instances``: the distinct predicates, or an even sample if they are
-many (skipping.workload.expression_json); ``description``: one such query's.
+many (predicates.expression_json); ``description``: one such query's.
 """
 
 SKIPPING_ADVICE = pa.schema(
@@ -52,7 +52,7 @@ SKIPPING_ADVICE = pa.schema(
         ("size_bytes", pa.int64()),
     ]
 )
-"""One row a skipping index of a table of the lake that was "chosen" or "refused" (skipping.choice).
+"""One row a skipping index of a table of the lake that was "chosen" or "refused".
 
 ``index`` is its specification; ``reason`` a code and ``detail`` a sentence, null for chosen indexes, which
 have a ``rank`` from 1. Ratios are shares of all bytes that the workload reads; sizes are of metadata as
@@ -89,7 +89,7 @@ SKIPPING_SHAPES = pa.schema(
         ("saving_ratio", pa.float64()),
     ]
 )
-"""One row a shape of LAKE_QUERIES, with the chosen indexes' effect on it (skipping.indicators).
+"""One row a shape of LAKE_QUERIES, with the chosen indexes' effect on it.
 
 ``queries`` are weighed by age; ``bytes_read`` are the log's. ``verdict``: "defined", "no_matching_rows",
 "rows_lost", or "not_evaluated" where rows cannot be counted, which ``detail`` explains. The four factors are

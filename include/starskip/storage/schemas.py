@@ -61,7 +61,7 @@ LOG_RECORDS = pa.schema(
 
 ``kind`` is "query", "other" (known to carry no counters) or "rejected"; ``reason`` is null for
 queries. ``table`` has no type suffix; a multi-stage query has the names of its tables, ", " between them,
-until its counters are shared out in QUERIES (workload.leaf_records). ``logged_at`` is wall-clock time in the
+until its counters are shared out in QUERIES. ``logged_at`` is wall-clock time in the
 log's time zone. A counter that the record's format does not carry is null. ``weight``: how many queries the
 record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
 ``query_text`` of a rejected record holds the record's first 2,000 characters. ``source_position`` is the byte
@@ -113,7 +113,7 @@ WORKLOAD = pa.schema(
         ("instances", pa.list_(_INSTANCE)),
     ]
 )
-"""One row a table and shape; ``instances``: its literals, or a sample (workload.shape_workload).
+"""One row a table and shape; ``instances``: its literals, or a sample.
 
 Counts and sums are over the log's records. ``unlogged_…``: the estimated sums of queries that the broker
 dropped from its log, 0 where it dropped none. ``weight``: the weight of a query in votes.

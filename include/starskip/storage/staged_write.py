@@ -114,6 +114,25 @@ def is_plain_name(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None
 
 
+def require_written(storage: Storage, folder: str, files: Iterable[DataFile], again: str) -> None:
+    """Raise StorageError if a file is not below ``folder`` as it was written.
+
+    ``again``: what to run again, for the message.
+
+    An executor on another machine may have written to a disk of its own, and a step that ran for longer than
+    the vacuum's grace may have lost its files: better to know it before readers do.
+    """
+    known = {file.name: file.size_bytes for file in files}
+    stored = {found.name: found.size_bytes for found in storage.objects_below(folder)}
+    for name, size_bytes in known.items():
+        if stored.get(name) != size_bytes:
+            raise StorageError(
+                f"{name}: is not in the store as it was written ({size_bytes} bytes); let all executors "
+                f"write to the same store and run {again} again",
+                location=name,
+            )
+
+
 def _chunks(batches: Iterable[pa.RecordBatch], bytes_per_chunk: int) -> Iterator[pa.Table]:
     held: list[pa.RecordBatch] = []
     held_bytes = 0

@@ -1,7 +1,7 @@
 """A bounded run of consecutive rows of one segment, in dictionary codes.
 
 Filters are simulated on such windows: consecutive rows keep what a random sample loses, the
-clustering that decides how far Pinot's iterators leap (samples README, "model_check").
+clustering that decides how far Pinot's iterators leap (tests/data/truth/README.md, model_check).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class ColumnWindow:
 
 @dataclass(frozen=True, slots=True)
 class RowWindow:
-    """Rows ``first_row`` to ``first_row + rows`` of a segment that has ``segment_rows``.
+    """Consecutive rows of a segment that has ``segment_rows``; ``rows`` is their number.
 
     ``unreadable`` maps each requested column that could not be read to the reason.
     """
@@ -45,7 +45,6 @@ class RowWindow:
     table: str
     segment: str
     segment_rows: int
-    first_row: int
     rows: int
     columns: Mapping[str, ColumnWindow]
     unreadable: Mapping[str, str] = field(default_factory=dict)

@@ -79,7 +79,7 @@ def window_of() -> Callable[..., RowWindow]:
     def build(table: str = "t", **columns: list[Any]) -> RowWindow:
         found = {name: _column(values) for name, values in columns.items()}
         rows = len(next(iter(columns.values())))
-        return RowWindow(table, "0", rows, 0, rows, found)
+        return RowWindow(table, "0", rows, rows, found)
 
     return build
 

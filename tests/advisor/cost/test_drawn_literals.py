@@ -34,7 +34,6 @@ WINDOW = RowWindow(
     "t",
     "s",
     ROWS,
-    0,
     ROWS,
     {
         "few": column([1, 2, 3, 4, 5]),

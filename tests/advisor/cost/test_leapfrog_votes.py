@@ -239,7 +239,7 @@ def test_a_loss_is_one_of_the_whole_table(windows: list[RowWindow]) -> None:
 def test_a_segment_without_rows_tells_nothing(
     window_of: Windows, windows: list[RowWindow], where: str
 ) -> None:
-    empty = RowWindow("t", "empty", 0, 0, 0, {})
+    empty = RowWindow("t", "empty", 0, 0, {})
     shape = workload(f"select count(*) from t where {where}", 100)
     assert not any(savings(shape, [empty]).values())
     assert savings(shape, [empty, *windows]) == savings(shape, windows)

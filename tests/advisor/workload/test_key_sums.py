@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from starskip.advisor.workload import busy_keys as of_busy
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.key_sums import KEY_SUMS, BusyKeys, busiest_keys, keys_of, sum_keys, with_keys
+from starskip.advisor.workload.skeleton_key import skeleton_key
 from starskip.execution.local_engine import LocalRows
-from starskip.sql.skeleton_key import skeleton_key
 
 Record = dict[str, Any]
 Batch = Callable[[list[Record]], pa.RecordBatch]

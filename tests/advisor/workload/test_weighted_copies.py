@@ -63,7 +63,7 @@ def _window() -> RowWindow:
     columns = {
         name: ColumnWindow(found.astype(np.int32), pa.array(range(10))) for name, found in codes.items()
     }
-    return RowWindow("t", "0", ROWS, 0, ROWS, columns)
+    return RowWindow("t", "0", ROWS, ROWS, columns)
 
 
 WINDOW = _window()

@@ -24,7 +24,6 @@ from starskip.pinot.segments.chunk_compression import (
     decompress_chunk,
 )
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn
-from starskip.pinot.segments.dictionary_decoding import decode_dictionary
 from starskip.pinot.segments.forward_index_decoding import (
     bits_per_code,
     decode_fixed_bit,
@@ -33,6 +32,7 @@ from starskip.pinot.segments.forward_index_decoding import (
     unpack_fixed_bit,
 )
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
+from starskip.pinot.segments.window_reader import decode_dictionary
 
 MAX = 1 << 24
 

@@ -23,6 +23,7 @@ from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.advisor.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.spooled_batches import SpooledBatches
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
@@ -35,7 +36,6 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
-from starskip.execution.spooled_batches import SpooledBatches
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords

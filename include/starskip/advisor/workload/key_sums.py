@@ -16,8 +16,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.workload.skeleton_key import KEY_BITS, skeleton_key
 from starskip.advisor.workload.sql_text import sql_text
-from starskip.sql.skeleton_key import KEY_BITS, skeleton_key
 
 MAX_KEYS = 1 << 20
 """Keys of a table that are held: 16 MiB, some more while sums are taken."""

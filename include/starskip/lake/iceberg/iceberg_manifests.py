@@ -2,18 +2,21 @@
 
 Only the fields of an entry that a snapshot needs are decoded; bounds are decoded in a second reading, if they
 are asked for. At most some thousand entries are Python objects at a time, the rest Arrow columns, so that a
-table of many files needs little memory.
+table of many files needs little memory. An Avro file that does not end where it should is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import pyarrow as pa
+from pyiceberg.avro.decoder import StreamingBinaryDecoder, new_decoder
+from pyiceberg.avro.file import META_SCHEMA, SYNC_SIZE, AvroFileHeader
 from pyiceberg.avro.reader import (
     BinaryReader,
     IntegerReader,
@@ -23,12 +26,19 @@ from pyiceberg.avro.reader import (
     Reader,
     StructReader,
 )
-from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.avro.resolver import construct_reader, resolve_reader
+from pyiceberg.io import InputFile
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_LIST_FILE_SCHEMAS,
+    ManifestContent,
+    ManifestFile,
+    PartitionFieldSummary,
+)
 from pyiceberg.typedef import Record
 from pyiceberg.types import StructType
 
 from starskip.errors import SourceError, StarskipError
-from starskip.lake.iceberg.iceberg_avro import IcebergAvroFile, manifests_of
 from starskip.lake.iceberg.iceberg_bounds import bounds_by_column
 from starskip.lake.iceberg.iceberg_deletes import DeleteFiles, Entry
 from starskip.lake.iceberg.iceberg_files import StoredFileIO
@@ -39,7 +49,6 @@ from starskip.lake.snapshot_columns import SnapshotColumn
 
 if TYPE_CHECKING:
     from pyiceberg.avro.decoder import BinaryDecoder
-    from pyiceberg.manifest import ManifestFile
     from pyiceberg.schema import Schema
 
 ENTRIES_AT_ONCE = 8_192
@@ -87,7 +96,7 @@ def snapshot_files(manifest_list: str, files: StoredFileIO, table: UUID) -> Snap
     """
     place = plain_path(manifest_list)
     try:
-        manifests = manifests_of(files.new_input(manifest_list))
+        manifests = _manifests_of(files.new_input(manifest_list))
     except StarskipError:
         raise
     except Exception as error:
@@ -142,7 +151,7 @@ def _live(
     place = plain_path(manifest.manifest_path)
     found = 0
     try:
-        avro = IcebergAvroFile(files.new_input(manifest.manifest_path))
+        avro = _AvroFile(files.new_input(manifest.manifest_path))
         reader, partition = _projected(avro.schema, wanted)
         ids = [field.field_id for field in partition.fields]
         types.update((field.field_id, arrow_type(field.field_type)) for field in partition.fields)
@@ -308,3 +317,47 @@ def _partition_values(values: list[Any], kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind) or pa.types.is_time(kind):
         return pa.array(values, pa.int64()).cast(kind)
     return pa.array(values, kind)
+
+
+class _AvroFile:
+    """Holds a file's bytes and its schema; iterating decodes its rows by pyiceberg's readers.
+
+    pyiceberg's own AvroFile goes by its fast decoder alone, which does not know where its bytes end: of a
+    file cut short it reads whatever else is in memory. Here the fast one gets whole blocks only.
+    """
+
+    def __init__(self, file: InputFile) -> None:
+        """Read a file. Raises OSError, ValueError or EOFError where it is no whole Avro file."""
+        with file.open() as opened:
+            content = opened.read()
+        self._size_bytes = len(content)
+        self._decoder = StreamingBinaryDecoder(content)
+        self._header = construct_reader(META_SCHEMA, {-1: AvroFileHeader}).read(self._decoder)
+        self.schema = self._header.get_schema()
+
+    def rows(self, reader: Reader) -> Iterator[Any]:
+        """Yield its rows, once. Raises ValueError or EOFError at a block that is not whole."""
+        codec = self._header.compression_codec()
+        while self._decoder.tell() < self._size_bytes:
+            count, content = self._decoder.read_int(), self._decoder.read_bytes()
+            if self._decoder.read(SYNC_SIZE) != self._header.sync:
+                raise ValueError("a block does not end where it should")
+            if codec:
+                content = codec.decompress(content)
+            decoder = new_decoder(content)
+            for _ in range(count):
+                row = reader.read(decoder)
+                if decoder.tell() > len(content):
+                    raise ValueError("a block ends within a row")
+                yield row
+            if decoder.tell() != len(content):
+                raise ValueError("a block has more bytes than rows")
+
+
+def _manifests_of(file: InputFile) -> list[ManifestFile]:
+    """Return the manifests of a manifest list. Raises as _AvroFile does."""
+    found = _AvroFile(file)
+    types: Mapping[int, Callable[..., Any]] = {-1: ManifestFile, 508: PartitionFieldSummary}
+    enums: Mapping[int, Callable[..., Enum]] = {517: ManifestContent}
+    wanted = MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION]
+    return list(found.rows(resolve_reader(found.schema, wanted, dict(types), dict(enums))))

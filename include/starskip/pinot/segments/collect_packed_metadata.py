@@ -100,15 +100,15 @@ def _write(path: Path, pieces: Iterable[str]) -> None:
     The target of a symbolic link is replaced, not the link.
     """
     place = Path(os.path.realpath(path))
-    staged = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")
+    temporary = place.with_name(f".{place.name[:_MOST_NAME_CHARACTERS]}.{os.getpid()}")
     try:
-        with staged.open("w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.writelines(pieces)
-        staged.replace(place)
+        temporary.replace(place)
     except OSError as error:
         if is_full_disk(error):
             raise full_disk(error, path) from error
         raise StorageError(f"{path}: cannot be written: {error.strerror}", location=str(path)) from error
     finally:
         with suppress(OSError):
-            staged.unlink()
+            temporary.unlink()

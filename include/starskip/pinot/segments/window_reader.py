@@ -15,7 +15,6 @@ from pyroaring import BitMap
 
 from starskip.pinot.segments.decoding import Decoder, UnreadableColumn, require
 from starskip.pinot.segments.decompressed_stream import TarLimits
-from starskip.pinot.segments.dictionary_decoding import decode_dictionary
 from starskip.pinot.segments.forward_index_decoding import (
     decode_fixed_bit,
     decode_multi_value,
@@ -26,10 +25,13 @@ from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_va
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
 from starskip.pinot.segments.tar_stream import TarMember, tar_members
+from starskip.pinot.segments.value_arrays import number_array, number_bytes, padded_array, variable_array
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
 
 _NULLS = "nullvalue_vector"
+_VARIABLE_LENGTH = b".vl;\0\0\0\1"
+_HEADER_BYTES = 16
 
 _DECODING_ERRORS = (
     ArithmeticError,
@@ -78,7 +80,6 @@ def read_window(
         table=file.table,
         segment=layout.metadata.segment,
         segment_rows=layout.metadata.rows,
-        first_row=rows.start,
         rows=len(rows),
         columns={name: window.column(name) for name in columns if name not in window.unreadable},
         unreadable=window.unreadable,
@@ -224,3 +225,30 @@ def decode_null_vector(size: int, rows: range) -> Decoder[npt.NDArray[np.bool_]]
     nulls = np.zeros(len(rows), dtype=bool)
     nulls[np.array(found & BitMap(rows), dtype=np.int64) - rows.start] = True
     return nulls
+
+
+def decode_dictionary(data_type: str, cardinality: int, size: int, padding: int) -> Decoder[pa.Array[Any]]:
+    """Ask for the whole dictionary of ``size`` bytes; return its ``cardinality`` values, sorted as stored.
+
+    Layouts: fixed-width values end to end (FixedByteValueReaderWriter), or a header ``.vl;``, version,
+    count and start, then count + 1 offsets from the dictionary's start (VarLengthValueReader).
+    """
+    width = number_bytes(data_type)
+    require(cardinality > 0, "its dictionary has no known cardinality")
+    if width is not None:
+        require(size == cardinality * width, "dictionary size and cardinality disagree")
+        return number_array(data_type, (yield 0, size))
+    content = yield 0, size
+    if size >= _HEADER_BYTES and content.startswith(_VARIABLE_LENGTH):
+        count, start = (int(number) for number in np.frombuffer(content, ">i4", 2, len(_VARIABLE_LENGTH)))
+        require(count == cardinality, "dictionary size and cardinality disagree")
+        require(_HEADER_BYTES <= start <= size - 4 * (count + 1), "its dictionary is damaged")
+        offsets = np.frombuffer(content, ">i4", count + 1, start).astype(np.int64)
+        return variable_array(data_type, offsets, content)
+    # Only empty strings: zero bytes for any number of values.
+    require(
+        size % cardinality == 0 and (size > 0 or cardinality == 1), "dictionary size and cardinality disagree"
+    )
+    if size == 0:
+        return variable_array(data_type, np.zeros(2, dtype=np.int64), b"")
+    return padded_array(data_type, size // cardinality, padding, content)

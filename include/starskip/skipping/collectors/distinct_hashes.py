@@ -22,11 +22,13 @@ _BLOCK = 16
 _KEY_BYTES = 32
 
 
-# It may hold hashes of the values of an encrypted index. They are written by AES in counter mode, under a
-# random key that is in memory only. Each place is written once, since two contents under the same key at
-# the same place would show their difference.
 class SecretFile:
-    """A file in ``TMPDIR``, which disappears with the process at the latest."""
+    """A file in ``TMPDIR``, which disappears with the process at the latest.
+
+    It may hold hashes of the values of an encrypted index. They are written by AES in counter mode, under a
+    random key that is in memory only. Each place is written once, since two contents under the same key at
+    the same place would show their difference.
+    """
 
     def __init__(self) -> None:
         """Make an empty file and its key."""

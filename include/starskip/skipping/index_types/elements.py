@@ -6,18 +6,17 @@ Both are hybrids: the values of a file up to 10,000 of them, else a Bloom filter
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
 from starskip.errors import ConfigError
-from starskip.predicates.comparison import Comparison, ComparisonOperator
+from starskip.predicates.comparison import Comparison, ComparisonOperator, comparison_of_function
 from starskip.predicates.data_types import INTEGERS, ORDERED, arrow_type_of, family_of, is_collated
 from starskip.predicates.expression import Call, Column, Expression, Literal
 from starskip.skipping.clause import Clause
 from starskip.skipping.file_collector import FileCollector
 from starskip.skipping.index_types.column_index import check_column
-from starskip.skipping.index_types.derived_index import DerivedIndex
 from starskip.skipping.index_types.hybrid import Hybrid, HybridCollector
 
 _ARRAY = re.compile(r"array<(.+)>", re.DOTALL)
@@ -63,6 +62,26 @@ class _ElementsCollector(HybridCollector):
     def add(self, rows: pa.RecordBatch) -> None:
         flat = {name: rows.column(name).flatten() for name in ("values", "hashes")}
         super().add(pa.record_batch(flat))
+
+
+class DerivedIndex(Hybrid):
+    """A Hybrid of the values of calls that ``is_source`` accepts; ``row_values`` computes them by row."""
+
+    def is_source(self, call: Call) -> bool:
+        """Return whether the index collects the values of this call."""
+        raise NotImplementedError
+
+    def source_type(self, call: Call) -> str:
+        """Return the Spark type of such a call's values."""
+        raise NotImplementedError
+
+    def label(self, node: Expression) -> Clause | None:
+        """Label comparisons of the function's value, LIKE included."""
+        for call in _operands(node):
+            if self.is_source(call):
+                found = comparison_of_function(node, self.is_source, self.source_type(call))
+                return None if found is None else self.clause_of(found[0])
+        return None
 
 
 class MapValue(DerivedIndex):
@@ -133,3 +152,9 @@ def _is_ordered(data_type: str) -> bool:
 
 def _refused(specification: str, column: str, data_type: str, wanted: str) -> ConfigError:
     return ConfigError(f"{specification}: {column} is {data_type}, no {wanted}", setting="index")
+
+
+def _operands(node: Expression) -> Iterator[Call]:
+    inner = node.left if isinstance(node, Call) and node.name == "Not" else node
+    if isinstance(inner, Call):
+        yield from (each for each in inner.arguments if isinstance(each, Call))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -17,12 +18,13 @@ from pyspark.sql.types import StructType
 from starskip.errors import SourceError
 from starskip.extensions import FUNCTIONS, extensions, loaded
 from starskip.file_metadata.table_source import TableSource
-from starskip.spark.skipping.failures import reason_of
+from starskip.spark.skipping.failures import error_summary, reason_of
 from starskip.spark.skipping.lake_scan import SUPPORTED, TITLES
 from starskip.spark.skipping.plain_files import require_plain_files
 from starskip.spark.skipping.session import enable, explain
 from starskip.spark.skipping.table_relation import SCHEMA_OPTION
 
+log = logging.getLogger("starskip.skipping")
 _WHERE = re.compile(r"\s*where\b", re.IGNORECASE)
 
 
@@ -46,8 +48,7 @@ def explain_condition(
     if not is_lake:
         require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
-    for extension in extensions(FUNCTIONS).values():
-        loaded(extension)(spark)
+    register_package_functions(spark)
     for name in modules:
         # A module of index types need not register functions.
         register = getattr(sys.modules[name], "register_functions", None)
@@ -58,6 +59,16 @@ def explain_condition(
     if not found:
         raise SourceError(f"{path}: Spark reads no file of it for this condition", source=path)
     return found[0]
+
+
+def register_package_functions(spark: SparkSession) -> None:
+    """Register the functions of installed packages; a package that fails is left out with a warning."""
+    for extension in extensions(FUNCTIONS).values():
+        # The condition may not need the functions of a package that fails.
+        try:
+            loaded(extension)(spark)
+        except Exception as error:
+            log.warning("functions of %s are left out: %s", extension.value, error_summary(error))
 
 
 def _rows(spark: SparkSession, path: str, source: TableSource) -> DataFrame:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from starskip.errors import ConfigError
 from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.describe_metadata import describe_metadata
 from starskip.file_metadata.encryption import Encryption
 from starskip.file_metadata.metadata_storage import metadata_storage
@@ -18,6 +19,7 @@ from starskip.file_metadata.open_metadata import existing_metadata
 from starskip.file_metadata.optimize import optimize_metadata
 from starskip.file_metadata.refresh_metadata import Refreshed
 from starskip.file_metadata.rotate_keys import named_key, rotate_keys
+from starskip.file_metadata.table_state import CREATED_BY
 from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.lake.table_folder import table_folder
 from starskip.spark.skipping.checked_indexes import resolved_indexes, resolved_names
@@ -27,7 +29,6 @@ from starskip.spark.skipping.on_spark_connect import classic_only
 from starskip.spark.skipping.opened_table import opened_table
 from starskip.spark.skipping.refresh_relation import (
     location_of,
-    new_commit,
     refresh_relation,
     require_one,
 )
@@ -120,7 +121,7 @@ def optimize(
     Segments with a locked part stay as they are. ``keys``: see ``enable``.
     """
     storage = _storage(spark, table, metadata_root)
-    return optimize_metadata(storage, new_commit(), keyring=keyring_of(spark, keys))
+    return optimize_metadata(storage, new_commit(CREATED_BY), keyring=keyring_of(spark, keys))
 
 
 @classic_only
@@ -138,7 +139,7 @@ def rotate(
     use.
     """
     storage = _storage(spark, table, metadata_root)
-    return rotate_keys(storage, named_key(*former), named_key(*following), new_commit()).version
+    return rotate_keys(storage, named_key(*former), named_key(*following), new_commit(CREATED_BY)).version
 
 
 @classic_only
@@ -151,7 +152,7 @@ def delete(
 ) -> int:
     """Deactivate indexes, by default all; return the version. ``restore`` undoes it."""
     storage = _storage(spark, table, metadata_root)
-    return change_indexes(storage, indexes, new_commit(), active=False).version
+    return change_indexes(storage, indexes, new_commit(CREATED_BY), active=False).version
 
 
 @classic_only
@@ -167,7 +168,7 @@ def restore(
     The next refresh covers files that were added meanwhile.
     """
     storage = _storage(spark, table, metadata_root)
-    return change_indexes(storage, indexes, new_commit(), active=True).version
+    return change_indexes(storage, indexes, new_commit(CREATED_BY), active=True).version
 
 
 @classic_only
@@ -180,7 +181,7 @@ def vacuum(
 ) -> VacuumReport:
     """Remove deleted indexes for good, and files that no query or writer of the last ``grace`` needs."""
     storage = _storage(spark, table, metadata_root)
-    return vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace)
+    return vacuum_metadata(storage, new_commit(CREATED_BY), now=store_clock(storage), grace=grace)
 
 
 @classic_only

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,11 +18,10 @@ from starskip.spark.skipping.lake_relation import lake_relation
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.plain_files import format_at
 from starskip.spark.skipping.refresh_relation import location_of, qualified
-from starskip.spark.skipping.table_relation import TableRelation, table_relation
+from starskip.spark.skipping.table_relation import TableRelation, source_plan, table_relation
 from starskip.storage.encryption.keyring import Keyring
 
 _LOCAL = re.compile(r"^file:/+")
-_THROUGH = frozenset({"SubqueryAlias", "View", "Project"})
 _OF_DELTA = "org.apache.spark.sql.delta."
 _OF_ICEBERG = "org.apache.iceberg.spark."
 
@@ -95,9 +93,7 @@ def _lake_table(
 
 
 def _of_frame(frame: DataFrame) -> tuple[str, str] | None:
-    plan: Any = frame._jdf.queryExecution().analyzed()
-    while plan.getClass().getSimpleName() in _THROUGH:
-        plan = plan.child()
+    plan = source_plan(frame)
     kind = plan.getClass().getSimpleName()
     # Delta's relation has an anonymous class that inherits from Spark's.
     toolbox = JvmToolbox(frame.sparkSession)

@@ -195,9 +195,6 @@ def _why_not(
     return why_not_skipped(leaf, predicates, read, used, scan.unknown)
 
 
-# The format itself cannot skip files for an OR whose other part only an index of ours can decide, nor for
-# functions that only a module of ours maps to ranges. For other predicates the format has skipped files
-# already, and a second look would only cost time.
 def with_bounds(
     predicates: Sequence[Expression],
     columns: ColumnTranslation,
@@ -205,6 +202,10 @@ def with_bounds(
     table_format: str,
 ) -> tuple[list[Expression], tuple[SkippingIndex, ...]]:
     """Return predicates over the metadata's columns, and indexes over the format's bounds of these columns.
+
+    The format itself cannot skip files for an OR whose other part only an index of ours can decide, nor for
+    functions that only a module of ours maps to ranges. For other predicates the format has skipped files
+    already, and a second look would only cost time.
 
     ``predicates``: over the table's present columns; ``indexes``: the metadata's.
     """

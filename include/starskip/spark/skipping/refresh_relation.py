@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import MappingProxyType
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
 from starskip.errors import SourceError, StarskipError, TransientError, printable
-from starskip.file_metadata.commit_refresh import Commit
 from starskip.file_metadata.encryption import Encryption
 from starskip.file_metadata.format_bounds import FormatBounds
 from starskip.file_metadata.inherited_keys import shown_by_plain_indexes
@@ -22,6 +20,7 @@ from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.refresh_metadata import Clock, Refreshed, refresh_metadata
 from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.file_metadata.table_state import CREATED_BY
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.checked_indexes import checked_indexes
 from starskip.spark.skipping.failing_types import failing_types
@@ -36,7 +35,6 @@ from starskip.spark.skipping.table_relation import TableRelation
 from starskip.spark.skipping.temporary_files import warn_of_plain_files
 from starskip.spark.skipping.user_index_types import is_user_type, send_modules
 
-CREATED_BY = "starskip skipping"
 CLOCK = Clock(lambda: datetime.now(UTC), time.sleep)
 log = logging.getLogger("starskip.skipping")
 
@@ -146,8 +144,3 @@ def qualified(spark: SparkSession, path: str) -> str:
     configuration = spark._jsparkSession.sessionState().newHadoopConf()
     text: str = found.getFileSystem(configuration).makeQualified(found).toString()
     return text
-
-
-def new_commit() -> Commit:
-    """Return a commit of the present time."""
-    return Commit(uuid4().hex, datetime.now(UTC), CREATED_BY)

@@ -11,12 +11,14 @@ from pyspark.sql import SparkSession
 
 from starskip.errors import ConfigError
 from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.encryption import Encryption
 from starskip.file_metadata.inherited_keys import inherited_keys
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.refresh_metadata import Refreshed
 from starskip.file_metadata.skipping_engine import ColumnMeans, MatchingRows, Replay
+from starskip.file_metadata.table_state import CREATED_BY
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_folder import table_folder
 from starskip.predicates.expression import Expression
@@ -30,7 +32,6 @@ from starskip.spark.skipping.list_files import list_files
 from starskip.spark.skipping.opened_table import lake_snapshot, opened_table
 from starskip.spark.skipping.refresh_relation import (
     location_of,
-    new_commit,
     qualified,
     refresh_relation,
     require_one,
@@ -88,7 +89,7 @@ class SparkSkipping:
                 [] if metadata is None else [each for each in metadata.state.active if each not in names]
             )
             if unwanted:
-                version = change_indexes(storage, unwanted, new_commit(), active=False).version
+                version = change_indexes(storage, unwanted, new_commit(CREATED_BY), active=False).version
                 metadata_changed()
             keys = inherited_keys(metadata, indexes)
             failed |= keys.why_not

@@ -302,10 +302,16 @@ def _folders_below(relation: Any, options: Mapping[str, str]) -> Set[str]:
     return {unquote(str(file)).rpartition("/")[0] for file in relation.location().inputFiles()}
 
 
-def _logical(frame: DataFrame) -> Any:
+def source_plan(frame: DataFrame) -> Any:
+    """Return the relation of the JVM below the views, names and projections of a frame's plan."""
     plan = frame._jdf.queryExecution().analyzed()
     while plan.getClass().getSimpleName() in _THROUGH:
         plan = plan.child()
+    return plan
+
+
+def _logical(frame: DataFrame) -> Any:
+    plan = source_plan(frame)
     relation = plan.relation() if plan.getClass().getSimpleName() == "LogicalRelation" else None
     if relation is None or relation.getClass().getSimpleName() != "HadoopFsRelation":
         raise SourceError(

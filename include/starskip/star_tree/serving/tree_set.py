@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -38,12 +38,12 @@ UNCHANGED_FOR_SECONDS = 1.0
 
 _PARSED_QUERIES = 512
 _REQUESTED_BYTES = 64 << 20
-Parsed = TypeVar("Parsed")
 
 
-# The answers of one opened table share parsed queries, masks, and a database for expressions.
-class AnsweringMemory(Generic[Parsed]):
-    """Safe for threads; the database is opened when it is first asked for.
+class AnsweringMemory:
+    """Parsed queries, masks, and a database for expressions, which the answers of one opened table share.
+
+    It is safe for threads. The database is opened when it is first asked for.
 
     ``requests``: the ScanRequest of a query, by its text and dialect, up to a number of bytes of masks.
     """
@@ -51,7 +51,7 @@ class AnsweringMemory(Generic[Parsed]):
     def __init__(self) -> None:
         self._lock = Lock()
         self.requests: NewestValues[tuple[str, str], ScanRequest] = NewestValues(_REQUESTED_BYTES)
-        self._parsed: NewestValues[tuple[str, str], Parsed] = NewestValues(_PARSED_QUERIES)
+        self._parsed: NewestValues[tuple[str, str], Any] = NewestValues(_PARSED_QUERIES)
         self._database: SandboxedDuckDB | None = None
         self._expressions: ScalarExpressions | None = None
 
@@ -72,7 +72,7 @@ class AnsweringMemory(Generic[Parsed]):
                 self._expressions = ScalarExpressions(database)
             return self._expressions
 
-    def parsed(self, sql: str, dialect: str, parse: Callable[[str, str], Parsed]) -> Parsed:
+    def parsed(self, sql: str, dialect: str, parse: Callable[[str, str], Any]) -> Any:
         """Return the result of ``parse``; recent texts are not parsed again."""
         found = self._parsed.get((sql, dialect))
         if found is None:
@@ -97,7 +97,7 @@ class TreeSet:
     answers_to: str | None = None
     clock: Callable[[], float] = time.monotonic
     wall_clock_ns: Callable[[], int] = time.time_ns
-    memory: AnsweringMemory[Any] = field(default_factory=AnsweringMemory, repr=False, compare=False)
+    memory: AnsweringMemory = field(default_factory=AnsweringMemory, repr=False, compare=False)
     _checked_at: float | None = field(default=None, init=False)
     _origin: _Origin | None = field(default=None, init=False, repr=False, compare=False)
     _newer: TreeSet | None = field(default=None, init=False, repr=False, compare=False)

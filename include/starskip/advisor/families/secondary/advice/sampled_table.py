@@ -13,12 +13,14 @@ import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night
 from starskip.file_metadata.change_indexes import change_indexes
+from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.refresh_metadata import Clock, refresh_metadata
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.vacuum_metadata import vacuum_metadata
 from starskip.lake.table_snapshot import TableSnapshot
-from starskip.secondary.lifecycle import ARTEFACT, new_commit
+from starskip.secondary.lifecycle import ARTEFACT
+from starskip.secondary.lifecycle import CREATED_BY as SECONDARY
 from starskip.secondary.secondary_index import SecondaryIndex, secondary_index
 from starskip.secondary.table_files import listed_table
 from starskip.secondary.table_to_index import TableToIndex
@@ -77,7 +79,7 @@ def indexed_sample(
     names = {each.specification for each in indexes}
     unwanted = [name for name in former.state.active if name not in names] if former else []
     if unwanted:
-        change_indexes(storage, unwanted, new_commit(), active=False, artefact=ARTEFACT)
+        change_indexes(storage, unwanted, new_commit(SECONDARY), active=False, artefact=ARTEFACT)
     began = time.perf_counter()
     made = refresh_metadata(
         storage,
@@ -90,7 +92,7 @@ def indexed_sample(
     )
     seconds = time.perf_counter() - began
     grace = timedelta(hours=night.settings.retention.vacuum_grace_hours)
-    vacuum_metadata(storage, new_commit(), now=store_clock(storage), grace=grace, artefact=ARTEFACT)
+    vacuum_metadata(storage, new_commit(SECONDARY), now=store_clock(storage), grace=grace, artefact=ARTEFACT)
     metadata = read_metadata(storage, ARTEFACT, secondary_index)
     assert metadata is not None
     return IndexedSample(metadata, seconds if made.collected_files else 0.0, made.collected_files)

@@ -25,7 +25,8 @@ from starskip.advisor.families.star_tree.recommend.combinations import (
     value_codes,
 )
 from starskip.advisor.families.star_tree.recommend.cuboids import Cuboids, Dimensions
-from starskip.advisor.families.star_tree.recommend.value_hash import Hashes, mixed, value_hashes
+from starskip.advisor.families.star_tree.recommend.value_hash import spread, value_hashes
+from starskip.skipping.splitmix64 import Hashes
 
 _SPACE = float(1 << 64)
 _BATCH_ROWS = 1 << 18
@@ -205,7 +206,7 @@ def _plain(batch: pa.Table | pa.RecordBatch) -> pa.Table:
 def combination_hashes(hashes: Mapping[str, Hashes], of: Dimensions) -> Hashes:
     """Return the hash of each combination of ``of`` from the hashes of its values."""
     columns = [column for name, column in hashes.items() if name in of]
-    return mixed(np.sum(columns, axis=0, dtype=np.uint64))
+    return spread(np.sum(columns, axis=0, dtype=np.uint64))
 
 
 def _counted(known: CombinationSample, combined: Hashes, rows: Keys) -> tuple[CombinationSample, Positions]:

@@ -27,7 +27,7 @@ from starskip.advisor.families.star_tree.recommend.rows_summary import (
 )
 from starskip.advisor.families.star_tree.recommend.segment_sample import limited_dimensions
 from starskip.advisor.families.star_tree.recommend.table_sample import TablePart, TableSample
-from starskip.advisor.families.star_tree.recommend.value_hash import mixed
+from starskip.advisor.families.star_tree.recommend.value_hash import spread
 from starskip.errors import CapExceeded, SourceError, StorageError, printable
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.source_table import ROWS_PER_BATCH, SourceChunk, SourceTable
@@ -167,7 +167,9 @@ def _pieces(source: SourceTable, rows_per_task: int) -> list[TaskChunks]:
         # The number of rows of a CSV file is not known, so each file is counted from a place of its own:
         # otherwise the first row of each file would be taken, however many files there are.
         start = (
-            position if file.row_group_rows is not None else int(mixed(np.array([number], np.uint64))[0]) >> 2
+            position
+            if file.row_group_rows is not None
+            else int(spread(np.array([number], np.uint64))[0]) >> 2
         )
         starts[file.identity.path] = start
         position += sum(file.row_group_rows or ())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-Hashes = npt.NDArray[np.uint64]
+from starskip.skipping.splitmix64 import Hashes, mixed
 
 _MULTIPLIER = 0x9E3779B97F4A7C15
 _NULL = 0x2545F4914F6CDD1D
@@ -21,17 +20,14 @@ def value_hashes(column: pa.Array, salt: int) -> Hashes:
     if encoded.dictionary.null_count:
         of_values[:-1][np.asarray(encoded.dictionary.is_null())] = np.uint64(_NULL)
     codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(texts)).to_numpy()
-    salted = mixed(of_values ^ mixed(np.array([salt], np.uint64)))
+    salted = spread(of_values ^ spread(np.array([salt], np.uint64)))
     hashes: Hashes = salted[codes]
     return hashes
 
 
-def mixed(numbers: Hashes) -> Hashes:
-    """Return the numbers with all bits spread (the finaliser of SplitMix64, Steele et al. 2014)."""
-    numbers = numbers + np.uint64(_MULTIPLIER)
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return numbers ^ (numbers >> np.uint64(31))
+def spread(numbers: Hashes) -> Hashes:
+    """Return the next values of SplitMix64 from these states."""
+    return mixed(numbers + np.uint64(_MULTIPLIER))
 
 
 def _text_hashes(texts: pa.Array) -> Hashes:
@@ -44,4 +40,4 @@ def _text_hashes(texts: pa.Array) -> Hashes:
     powers = np.cumprod(np.full(int(lengths.max(initial=0)), _MULTIPLIER, np.uint64))
     places = np.arange(len(data)) - np.repeat(offsets[:-1], lengths)
     sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum((data.astype(np.uint64) + 1) * powers[places])])
-    return mixed(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))
+    return spread(sums[offsets[1:]] - sums[offsets[:-1]] + lengths.astype(np.uint64))

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.advisor.workload.skeleton_key import KEY_BITS, skeleton_key
 from starskip.errors import UnsupportedQuery
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
-from starskip.sql.skeleton_key import KEY_BITS, skeleton_key
 
-TRUTH = Path(__file__).parents[1] / "data" / "truth"
+TRUTH = Path(__file__).parents[2] / "data" / "truth"
 
 PIECES = [
     *("select", "SELECT ", " from ", "Where", " AND ", "or", " in ", "a1", "b_2", "_c", "$d", "é", "\u2003"),
