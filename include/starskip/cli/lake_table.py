@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from starskip.cli.grace_option import grace_option
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
 from starskip.file_metadata.metadata_location import metadata_location
@@ -43,12 +44,9 @@ as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 
-of_grace = click.option(
-    "--grace-hours",
-    type=click.FloatRange(min=0),
-    default=float(Settings().retention.vacuum_grace_hours),
-    show_default=True,
-    help="Keep files of the last hours: queries and writers may still use them.",
+of_grace = grace_option(
+    float(Settings().retention.vacuum_grace_hours),
+    "Keep files of the last hours: queries and writers may still use them.",
 )
 
 

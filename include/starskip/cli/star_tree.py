@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 import click
 
+from starskip.cli.grace_option import grace_option
 from starskip.cli.progress import progress
 from starskip.cli.star_tree_contents import describe, documents
 from starskip.cli.star_tree_store import counted, existing_store, former_order, of_table, tree_store
@@ -137,13 +137,10 @@ def refresh(directory: str, table: str | None) -> None:
 
 @star_tree.command(name="vacuum")
 @click.argument("directory", metavar="DIR")
-@click.option(
-    "--grace-hours",
-    type=click.FloatRange(0, 24 * 3650),
-    default=_GRACE_HOURS,
-    show_default=True,
+@grace_option(
+    _GRACE_HOURS,
+    "Keep files replaced less than this many hours ago: readers may still use them.",
     metavar="N",
-    help="Keep files replaced less than this many hours ago: readers may still use them.",
 )
 def vacuum_trees(directory: str, grace_hours: float) -> None:
     """Remove the files of former trees, which builds and refreshes have replaced.
@@ -155,8 +152,6 @@ def vacuum_trees(directory: str, grace_hours: float) -> None:
     Example:
       starskip star-tree vacuum trees/sales --grace-hours 1
     """  # noqa: D301
-    if math.isnan(grace_hours):
-        raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
     store = existing_store(directory)
     if ARTEFACT not in store.artefacts():
         raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)
