@@ -99,7 +99,7 @@ def build(
       starskip star-tree build --input x.parquet --config t.json --output t --cast l_shipdate=string
     """  # noqa: D301
     configs = tuple(config for name in config_files for config in _configs(name))
-    require_own(output, source)
+    _require_own(output, source)
     if table is not None and not table.strip():
         raise click.BadParameter("is empty; give the name that stands in FROM", param_hint="--table")
     store = tree_store(output)
@@ -111,7 +111,7 @@ def build(
         file_format=file_format,
         version=version,
     )
-    order, in_place_of = named_order(store, output, order, table)
+    order, in_place_of = _named_order(store, output, order, table)
     _say(_published(store, order, rebuild=True, in_place_of=in_place_of), output)
     _tidy(store, output)
 
@@ -243,11 +243,7 @@ def _cast(text: str) -> tuple[str, str]:
     return name, type_name
 
 
-star_tree.add_command(describe)
-star_tree.add_command(documents)
-
-
-def require_own(output: str, source: str) -> None:
+def _require_own(output: str, source: str) -> None:
     """Refuse a folder that holds anything but star-trees, or that would be a part of the table."""
     folder = Path(output)
     if "://" in output:
@@ -265,7 +261,7 @@ def require_own(output: str, source: str) -> None:
         )
 
 
-def named_order(
+def _named_order(
     store: ArtefactStore, output: str, order: TreeOrder, name: str | None
 ) -> tuple[TreeOrder, Sequence[str]]:
     """Return the order under its name, and the tables of the store that it replaces.
@@ -293,3 +289,7 @@ def named_order(
             source=output,
         )
     return order, ()
+
+
+star_tree.add_command(describe)
+star_tree.add_command(documents)

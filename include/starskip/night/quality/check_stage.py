@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.advisor.families.families import families_of_night
-from starskip.advisor.run.stream_rows import published
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import View, in_set
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.gate_verdicts import GateVerdict, publish_verdicts, usable_tables
