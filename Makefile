@@ -145,7 +145,7 @@ $(LAKE): | $(INSTALLED) $(DELTA)
 	@$(PYTHON) include/sample/lake_table.py $(@D).rows/lineitem.parquet $(@D).unfinished $$(test -s $(DELTA) && echo delta)
 	@rm -r $(@D).rows && mv $(@D).unfinished $(@D)
 
-# A night starts Spark 14 times, the tests some forty times: half the time of a start is that of loading its classes.
+# A night starts Spark ten times, the tests some forty times: half the time of a start is that of loading its classes.
 $(CLASSES): $(INSTALLED) include/sample/spark_classes.py | java
 	@echo "Archiving Spark's classes, once"
 	@$(PYTHON) include/sample/spark_classes.py $@

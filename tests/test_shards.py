@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from shards import SHARDS, shard_of, touched
+from shards import SHARDS, changed_since, shard_of, touched
 
 CHECKOUT = Path(__file__).parents[1]
 ALL = list(range(1, len(SHARDS) + 1))
@@ -39,15 +39,30 @@ def test_each_beginning_is_that_of_a_path() -> None:
         ("tests/conftest.py", ALL),
         ("tests/ui/test_report_pages_in_airflow.py", [7]),
         ("dags/index_advisor_nightly_dag.py", [7]),
-        ("include/starskip/sql/query_shape.py", [4]),
+        ("include/starskip/sql/query_shape.py", [4, 6]),
         ("include/starskip/lake/lake_table.py", [1, 2, 3, 4, 5]),
-        ("include/starskip/storage/vacuum.py", [2, 3, 4, 5]),
+        ("include/starskip/storage/vacuum.py", [2, 3, 4, 5, 6]),
         ("include/starskip/file_metadata/table_state.py", [1, 2, 3, 5, 6]),
         ("include/starskip/skipping/registry.py", [1, 2, 3, 5, 6]),
     ],
 )
 def test_what_a_change_concerns(path: str, concerned: list[int]) -> None:
     assert touched([path]) == concerned
+
+
+def test_a_file_that_was_moved_counts_at_both_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*arguments: str) -> None:
+        own = ("-c", "user.name=a test", "-c", "user.email=", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *own, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "before.py").write_text("a = 1\n" * 20)
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    git("mv", "before.py", "after.py")
+    git("commit", "-m", "two")
+    monkeypatch.chdir(tmp_path)
+    assert changed_since("HEAD~1") == ["after.py", "before.py"]
 
 
 def test_a_shard_that_there_is_not_is_refused_by_name() -> None:

@@ -99,12 +99,32 @@ def test_a_folder_that_is_not_there_or_has_no_metadata(call: Call, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "command", ["create", "refresh", "optimize", "delete", "restore", "vacuum", "describe", "list", "explain"]
+    "command",
+    [
+        "create",
+        "refresh",
+        "optimize",
+        "delete",
+        "restore",
+        "vacuum",
+        "rotate",
+        "describe",
+        "list",
+        "explain",
+    ],
 )
 def test_every_command_explains_itself_with_an_example(call: Call, command: str) -> None:
     found = call("skipping", command, "--help")
     assert found.exit_code == 0
     assert f"starskip skipping {command} /lake/" in found.stdout
+
+
+@pytest.mark.parametrize("group", ["skipping", "secondary"])
+@pytest.mark.parametrize("grace", ["nan", "-1", "1e300"])
+def test_a_grace_that_is_no_number_of_hours(call: Call, tmp_path: Path, group: str, grace: str) -> None:
+    found = call(group, "vacuum", tmp_path, "--grace-hours", grace)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert "--grace-hours" in found.stderr
 
 
 def test_bytes_that_a_format_does_not_tell_are_shown_as_unknown() -> None:

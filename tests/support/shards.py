@@ -77,13 +77,15 @@ SHARDS: tuple[Shard, ...] = (
         "secondary indexes, star-trees and stages on Spark",
         ("tests/spark/",),
         (
+            "include/starskip/advisor/families/file_indexes/",
             "include/starskip/advisor/families/secondary/",
             "include/starskip/advisor/families/star_tree/",
+            "include/starskip/advisor/run/",
             "include/starskip/advisor/workload/spark_events/",
             "include/starskip/execution/",
             "include/starskip/file_metadata/",
             "include/starskip/lake/",
-            "include/starskip/night/stage_job.py",
+            "include/starskip/night/",
             "include/starskip/predicates/",
             "include/starskip/secondary/",
             "include/starskip/skipping/",
@@ -135,11 +137,13 @@ SHARDS: tuple[Shard, ...] = (
         ),
         (
             "include/starskip/advisor/families/",
+            "include/starskip/execution/",
             "include/starskip/file_metadata/",
             "include/starskip/lake/",
             "include/starskip/predicates/",
             "include/starskip/secondary/",
             "include/starskip/skipping/",
+            "include/starskip/star_tree/",
             "include/starskip/storage/",
             "include/starskip_contrib/",
             "include/starskip_opensearch/",
@@ -150,16 +154,21 @@ SHARDS: tuple[Shard, ...] = (
         "nights in one process, commands, reports",
         ("tests/",),
         (
+            "include/starskip/advisor/cost/",
             "include/starskip/advisor/families/",
             "include/starskip/advisor/run/",
             "include/starskip/advisor/selection/",
             "include/starskip/cli/",
+            "include/starskip/execution/",
             "include/starskip/file_metadata/",
             "include/starskip/night/",
+            "include/starskip/pinot/",
             "include/starskip/reports/",
             "include/starskip/secondary/",
             "include/starskip/skipping/",
+            "include/starskip/sql/",
             "include/starskip/star_tree/",
+            "include/starskip/storage/",
         ),
         6,
     ),
@@ -196,6 +205,11 @@ def touched(changed: Sequence[str]) -> list[int]:
             of_code = {n for n, shard in enumerate(SHARDS, 1) if path.startswith(shard.code)}
             found |= of_code or set(_all())
     return sorted(found)
+
+
+def changed_since(commit: str) -> list[str]:
+    """Return the paths of the files that changed; a file that was moved counts at both its places."""
+    return _git("diff", "--name-only", "--no-renames", commit, "HEAD").splitlines()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -235,7 +249,7 @@ def main() -> int:
     until = time.monotonic() + 60 * parser.parse_args().minutes
     commits = int(_git("rev-list", "--count", "HEAD"))
     settled = _git("rev-list", "-1", f"--before={_SETTLED}", "HEAD")
-    concerned = touched(_git("diff", "--name-only", settled, "HEAD").splitlines()) if settled else _all()
+    concerned = touched(changed_since(settled)) if settled else _all()
     # Where not all fit, others come first after each commit.
     in_turn = [1 + (commits + n) % len(SHARDS) for n in range(len(SHARDS))]
     wanted = [each for each in in_turn if each in concerned]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from starskip.cli.grace_option import grace_option
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError, StorageError
 from starskip.file_metadata.metadata_location import metadata_location
@@ -43,12 +44,9 @@ as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
 
-of_grace = click.option(
-    "--grace-hours",
-    type=click.FloatRange(min=0),
-    default=float(Settings().retention.vacuum_grace_hours),
-    show_default=True,
-    help="Keep files of the last hours: queries and writers may still use them.",
+of_grace = grace_option(
+    float(Settings().retention.vacuum_grace_hours),
+    "Keep files of the last hours: queries and writers may still use them.",
 )
 
 
@@ -70,7 +68,7 @@ def reader_options(given: Sequence[str]) -> dict[str, str]:
 
 def require_table(path: str) -> None:
     """Raise SourceError if there is no such folder."""
-    if "://" not in path and not path.startswith("file:") and not Path(path).exists():
+    if "://" not in path and not Path(path.removeprefix("file:")).exists():
         raise SourceError(f"{path}: there is no such folder", source=path)
 
 
@@ -103,10 +101,15 @@ def echo_vacuumed(report: VacuumReport) -> None:
     click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
 
 
+def metadata_root(root: str | None) -> str | None:
+    """Return the metadata root of the option, else that of spark-defaults."""
+    return root or default_metadata_root(os.environ)
+
+
 def metadata_of(path: str, root: str | None) -> Storage:
     """Return the storage of the metadata of the table at ``path``."""
     folder = table_folder(full_path(path))
-    return metadata_storage(metadata_location(folder, root or default_metadata_root(os.environ)))
+    return metadata_storage(metadata_location(folder, metadata_root(root)))
 
 
 def has_keys(path: str, root: str | None) -> bool:

@@ -16,12 +16,13 @@ from starskip.cli.lake_table import (
     echo_optimized,
     echo_refreshed,
     echo_vacuumed,
+    metadata_root,
     of_grace,
     of_metadata,
     of_path,
 )
 from starskip.cli.progress import progress
-from starskip.cli.secondary_query import explain, metadata_root, of_version, query, require_indexes
+from starskip.cli.secondary_query import explain, of_version, query, require_indexes
 from starskip.errors import ConfigError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -12,8 +11,7 @@ from typing import Any
 
 import click
 
-from starskip.cli.lake_table import of_metadata, of_path
-from starskip.cli.spark_defaults import default_metadata_root
+from starskip.cli.lake_table import metadata_root, of_metadata, of_path, require_table
 from starskip.errors import SourceError
 from starskip.lake.open_lake_table import FORMATS
 from starskip.secondary import open_table
@@ -163,11 +161,5 @@ def require_indexes(path: str, root: str | None, file_format: str | None = None)
     try:
         existing_indexes(path, metadata_root(root), file_format)
     except SourceError:
-        if "://" not in path and not os.path.exists(path.removeprefix("file:")):  # noqa: PTH110
-            raise SourceError(f"{path}: there is no such folder", source=path) from None
+        require_table(path)
         raise
-
-
-def metadata_root(root: str | None) -> str | None:
-    """Return the metadata root of the option, else that of spark-defaults."""
-    return root or default_metadata_root(os.environ)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 import click
 
+from starskip.cli.grace_option import grace_option
 from starskip.cli.progress import progress
 from starskip.cli.star_tree_contents import describe, documents
 from starskip.cli.star_tree_store import counted, existing_store, former_order, of_table, tree_store
@@ -99,7 +99,7 @@ def build(
       starskip star-tree build --input x.parquet --config t.json --output t --cast l_shipdate=string
     """  # noqa: D301
     configs = tuple(config for name in config_files for config in _configs(name))
-    require_own(output, source)
+    _require_own(output, source)
     if table is not None and not table.strip():
         raise click.BadParameter("is empty; give the name that stands in FROM", param_hint="--table")
     store = tree_store(output)
@@ -111,7 +111,7 @@ def build(
         file_format=file_format,
         version=version,
     )
-    order, in_place_of = named_order(store, output, order, table)
+    order, in_place_of = _named_order(store, output, order, table)
     _say(_published(store, order, rebuild=True, in_place_of=in_place_of), output)
     _tidy(store, output)
 
@@ -137,13 +137,10 @@ def refresh(directory: str, table: str | None) -> None:
 
 @star_tree.command(name="vacuum")
 @click.argument("directory", metavar="DIR")
-@click.option(
-    "--grace-hours",
-    type=click.FloatRange(0, 24 * 3650),
-    default=_GRACE_HOURS,
-    show_default=True,
+@grace_option(
+    _GRACE_HOURS,
+    "Keep files replaced less than this many hours ago: readers may still use them.",
     metavar="N",
-    help="Keep files replaced less than this many hours ago: readers may still use them.",
 )
 def vacuum_trees(directory: str, grace_hours: float) -> None:
     """Remove the files of former trees, which builds and refreshes have replaced.
@@ -155,8 +152,6 @@ def vacuum_trees(directory: str, grace_hours: float) -> None:
     Example:
       starskip star-tree vacuum trees/sales --grace-hours 1
     """  # noqa: D301
-    if math.isnan(grace_hours):
-        raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
     store = existing_store(directory)
     if ARTEFACT not in store.artefacts():
         raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)
@@ -248,11 +243,7 @@ def _cast(text: str) -> tuple[str, str]:
     return name, type_name
 
 
-star_tree.add_command(describe)
-star_tree.add_command(documents)
-
-
-def require_own(output: str, source: str) -> None:
+def _require_own(output: str, source: str) -> None:
     """Refuse a folder that holds anything but star-trees, or that would be a part of the table."""
     folder = Path(output)
     if "://" in output:
@@ -270,7 +261,7 @@ def require_own(output: str, source: str) -> None:
         )
 
 
-def named_order(
+def _named_order(
     store: ArtefactStore, output: str, order: TreeOrder, name: str | None
 ) -> tuple[TreeOrder, Sequence[str]]:
     """Return the order under its name, and the tables of the store that it replaces.
@@ -298,3 +289,7 @@ def named_order(
             source=output,
         )
     return order, ()
+
+
+star_tree.add_command(describe)
+star_tree.add_command(documents)

@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
-from starskip.advisor.families.family import ALL
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
@@ -27,6 +26,7 @@ from starskip.cli.user_modules import located_faults
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.pinot.table_config import read_table_configs
+from starskip.settings.advice_groups import ALL
 from starskip.storage.files.open_file import read_small_file
 
 SPELLINGS = {

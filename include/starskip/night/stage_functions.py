@@ -64,7 +64,7 @@ def stage_function(stage: str) -> StageFunction:
 
 
 def stage_gate(stage: str) -> Gate | None:
-    """Return the gate behind a stage, None where only families have one there."""
+    """Return the gate behind a stage, None where only families have one. Raises ValueError for no stage."""
     match stage:
         case "collect_segment_metadata":
             from starskip.night.quality.table_facts_gate import TABLE_FACTS_GATE
@@ -102,4 +102,7 @@ def stage_gate(stage: str) -> Gate | None:
             from starskip.reports.reports_gate import REPORTS_GATE
 
             return REPORTS_GATE
-    return None
+        case "verify_indexes":
+            return None
+    # A stage that was forgotten here must not run without a gate.
+    raise ValueError(f"there is no stage {stage}")

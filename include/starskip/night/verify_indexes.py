@@ -9,7 +9,9 @@ from starskip.execution.engine import Engine
 
 
 def verify_indexes(engine: Engine, night: Night) -> StageResult:
-    """Publish the verdicts of all families that prove what they build: ``verdicts``, ``skipping_verdicts``.
+    """Publish the verdicts of all families that prove what they build.
+
+    They are ``verdicts``, ``skipping_verdicts`` and ``secondary_verdicts``.
 
     Raises StorageError, after all is published, if a family found its own files gone or damaged.
     """

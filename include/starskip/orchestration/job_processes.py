@@ -28,7 +28,7 @@ def job_processes(command: Sequence[str]) -> list[psutil.Process]:
     return found
 
 
-def family_of(processes: Iterable[psutil.Process]) -> set[psutil.Process]:
+def with_descendants(processes: Iterable[psutil.Process]) -> set[psutil.Process]:
     """Return the processes and their descendants."""
     family = set()
     for process in processes:

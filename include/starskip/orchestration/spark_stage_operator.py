@@ -22,7 +22,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.submitting_process import SUBMITTED_BY
-from starskip.orchestration.job_processes import end_processes, family_of, job_processes
+from starskip.orchestration.job_processes import end_processes, job_processes, with_descendants
 from starskip.orchestration.keys_connection import use_keys_connection
 from starskip.orchestration.night_request import night_request
 from starskip.orchestration.package_zip import package_zip
@@ -105,7 +105,7 @@ class SparkStageOperator(SparkSubmitOperator):
         self.conf = {name: value for name, value in conf.items() if name not in secrets}
         # A retry within the same process must not submit the arguments of the earlier try.
         self._hook = None
-        if end_processes(family_of(job_processes([self.application, *self.application_args]))):
+        if end_processes(with_descendants(job_processes([self.application, *self.application_args]))):
             show_progress(f"{self.task_id}: the job of an earlier try was still running and was ended")
         os.environ[SUBMITTED_BY] = str(os.getpid())
         program = connection.extra.get("spark-binary", "spark-submit")
@@ -132,7 +132,9 @@ class SparkStageOperator(SparkSubmitOperator):
             return
         process = getattr(self._hook, "_submit_sp", None)
         # Looked up before spark-submit is killed: the children of its Python are orphans afterwards.
-        family = family_of([psutil.Process(process.pid)]) if process and process.poll() is None else set()
+        family = (
+            with_descendants([psutil.Process(process.pid)]) if process and process.poll() is None else set()
+        )
         super().on_kill()
         end_processes(family)
 

@@ -66,9 +66,9 @@ class Evidence:
 
     ``unit``: the unit that the optimiser maximised. ``nights``: how many nights voted, this one included; the
     saving is over the whole window, older nights counting less. ``show_literals``: the setting that shows
-    literals. ``star_trees``, ``skipping``: null if the night looked at none; ``sections``: the sections of
-    users' own families, by family. ``lake_only``: the table has no segments, so that only ``skipping`` has
-    facts on it. ``answers``: chosen indexes of other families that serve whole queries.
+    literals. ``star_trees``, ``skipping``: null if the night looked at none; ``sections``: the sections
+    of families without a field here, by family. ``lake_only``: the table has no segments, so that only
+    ``skipping`` has facts on it. ``answers``: chosen indexes of other families that serve whole queries.
     """
 
     table: str

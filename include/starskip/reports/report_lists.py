@@ -31,8 +31,8 @@ from starskip.storage.manifest_log import ManifestLog
 MAX_NIGHTS_LOOKED_AT = 30
 """Nights that one list looks through at most: a filter that finds nothing ends all the same."""
 
-_AT_ONCE = 6
 _MOST_NEIGHBOURS = 40
+_AT_ONCE = 6
 """Nights or reports that are read at the same time, since a store in the network answers slowly."""
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any
 
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, equal, in_set, none
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.errors import SourceError
 from starskip.night.select_indexes import chosen_columns
 from starskip.reports.evidence import Evidence

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.night import Night
 from starskip.advisor.selection.vote_list import IndexSet, VoteList, building_lists, vote_lists
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.reports.advice_evidence import column_label
 from starskip.reports.log_values import ShapeEvidence
-from starskip.reports.night_artefacts import night_snapshot
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
@@ -29,7 +29,7 @@ def shapes_evidence(
     """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``."""
     total = sum(shape.weighted_entries for shape in workload) or 1.0
     votes: dict[str, list[VoteList]] = {}
-    for item in building_lists(vote_lists(night_snapshot(night, "votes").read_table([table]))):
+    for item in building_lists(vote_lists(published(night, "votes").read_table([table]))):
         votes.setdefault(item.shape_id, []).append(item)
     read: dict[str, tuple[int, float]] = {}
     for number, tree in enumerate(trees, 1 + in_force):

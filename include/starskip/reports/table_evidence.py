@@ -16,6 +16,7 @@ from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.latency.latency_model import NoFit
 from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
+from starskip.advisor.run.artefact_rows import night_properties, published
 from starskip.advisor.run.gate_verdicts import read_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.selection.table_advice import TypicalEntries
@@ -45,7 +46,6 @@ from starskip.reports.log_values import (
     Quantile,
     RejectedExample,
 )
-from starskip.reports.night_artefacts import night_properties, night_snapshot
 from starskip.reports.shapes_evidence import shapes_evidence
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
@@ -53,11 +53,11 @@ from starskip.sql.mask_unparsed import mask_unparsed
 
 def table_evidence(night: Night, table: str) -> Evidence:
     """Return the evidence of ``table``; raises SourceError if the night has no recommendation for it."""
-    advice = night_snapshot(night, "recommendations").parts([table]).get(table)
+    advice = published(night, "recommendations").parts([table]).get(table)
     if advice is None:
         raise SourceError(f"no recommendation for table {table} on {night.date_text}", source=table)
     properties = advice.properties
-    rows = night_snapshot(night, "recommendations").read_table([table]).to_pylist()
+    rows = published(night, "recommendations").read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     built = frozenset(Index(row["kind"], row["column"]) for row in chosen)
     latency = latency_evidence(night, table)
@@ -65,7 +65,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         properties["entries"] + properties.get("unlogged_entries", 0.0)
     )
     model = night_properties(night, "latency_model", table).get("model") or {}
-    workload = list(workload_shapes(night_snapshot(night, "workload").read_table([table])))
+    workload = list(workload_shapes(published(night, "workload").read_table([table])))
     families = families_of_night(night).known
     sections = collected_sections(SectionSource(night, table, advice, workload), families)
     trees: StarTreeEvidence | None = sections["star_trees"]
@@ -162,7 +162,7 @@ def latency_evidence(night: Night, table: str) -> LatencyEvidence:
 
 
 def _bins(night: Night, table: str, model: Mapping[str, Any]) -> tuple[LatencyBin, ...]:
-    rows = night_snapshot(night, "latency_bins").read_table([table])
+    rows = published(night, "latency_bins").read_table([table])
     in_filter = rows["entries_scanned_in_filter"].to_numpy()
     post_filter = rows["entries_scanned_post_filter"].to_numpy()
     latencies = rows["latency_ms"].to_numpy()

@@ -24,6 +24,12 @@ def test_each_stage_has_its_function_and_its_gate(stage: Stage) -> None:
     assert gate is None if stage.name == "verify_indexes" else isinstance(gate, Gate)
 
 
+def test_a_stage_that_there_is_not_has_no_function_and_no_gate() -> None:
+    for of_stage in (stage_function, stage_gate):
+        with pytest.raises(ValueError, match="there is no stage dig_wells"):
+            of_stage("dig_wells")
+
+
 @pytest.mark.parametrize("stage", STAGES, ids=STAGE_NAMES)
 def test_each_stage_has_its_job_file(stage: Stage) -> None:
     job = (JOBS / f"{stage.name}.py").read_text()

@@ -11,8 +11,8 @@ import pytest
 from counted_memory import counted_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from starskip.advisor.run.artefact_rows import ROWS_A_BATCH
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import ROWS_A_BATCH
 from starskip.night.quality import duplicate_rows as of_duplicates
 from starskip.night.quality import reduce_rows as reduce_rows_module
 from starskip.night.quality.check_stage import check_stage

@@ -86,7 +86,7 @@ def _votes(
     leaf = Leaf(Operator.EQUAL, column.name)
     built = sorted(item for item in candidates.get(column.name, ()) if item.dropped is None)
     serving = [item for item in built if rules.serves(item.family, leaf)] if entries.saved > 0 else []
-    # Where a range index answers = as well, an inverted index reads no less: the first is enough.
+    # Where a range index answers = as well, an inverted index reads no more: the first is enough.
     yield from ((0, item, entries.saved) for item in [s for s in serving if not rules.reorders(s.family)][:1])
     yield from ((1, item, entries.saved) for item in serving if rules.reorders(item.family))
     if entries.lost > 0:

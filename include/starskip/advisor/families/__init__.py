@@ -1,1 +1,1 @@
-"""The index families, one folder each."""
+"""The index families, and what they share."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
-from starskip.advisor.families.family import ALL, Family, listed
+from starskip.advisor.families.family import Family, listed
 from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.index import DROP_PREFIX, Index
 from starskip.advisor.families.secondary.family import SECONDARY
@@ -23,6 +23,7 @@ from starskip.advisor.run.user_code import error_words, user_line
 from starskip.errors import ConfigError, SourceError, printable
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
+from starskip.settings.advice_groups import ALL
 
 BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""

@@ -20,13 +20,10 @@ from starskip.execution.engine import Engine
 from starskip.pinot.column_indexes.access_path import AccessPath, Obstacle, StoredColumns, StoredSizes
 from starskip.pinot.column_key import ConfigKey
 from starskip.settings import SettingsGroup
+from starskip.settings.advice_groups import ALL
 
 __all__ = ["AccessPath", "Family", "Obstacle", "StoredColumns", "StoredSizes"]
 """Names that a module of a family imports from here, some of them defined below."""
-
-
-ALL = "all"
-"""Stands for every family where names are given."""
 
 
 def listed(names: str) -> tuple[str, ...]:

@@ -53,11 +53,11 @@ class FamilySection:
     ``collect`` returns its values. ``html`` and ``markdown`` are Jinja templates that see them as
     ``section``, beside ``evidence``, ``kinds`` and the picture as ``chart``; the page's begins with
     ``<section id="…">`` and ``<h2>``. ``masked`` returns the values as they may be shown, without a literal
-    of a query. ``field``: the field of the report's evidence that holds them; a user's family has none, and
-    its values are a mapping that JSON holds as it is. ``picture``: pairs to draw. ``figures``: labels and
-    values below the headline, for a table of the lake alone or not. ``summary``: lines for the terminal.
-    ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes. ``is_of_lake``: whether
-    tables of the lake alone have it.
+    of a query. ``field``: the field of the report's evidence that holds them; a family without
+    one has a mapping as its values, which JSON holds as it is. ``picture``: pairs to draw. ``figures``:
+    labels and values below the headline, for a table of the lake alone or not. ``summary``: lines for the
+    terminal. ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes. ``is_of_lake``:
+    whether tables of the lake alone have it.
 
     For the headline: ``change`` returns the sentence on what to add to the table config; ``gain`` a subject
     and its predicate, beside the config, such as "Two zones let Spark queries" and "read 9 % fewer bytes.";

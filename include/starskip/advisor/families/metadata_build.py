@@ -9,6 +9,9 @@ from starskip.advisor.families.lake_builds import ChosenIndexes, TableBuild
 from starskip.file_metadata.refresh_metadata import Refreshed
 from starskip.file_metadata.table_metadata import TableMetadata
 
+MOST_SEGMENTS = 16
+"""Each refresh adds segments, and a query opens every one of them."""
+
 
 def metadata_build(
     of: ChosenIndexes,

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.families.lake_builds import BY_HAND, DELETED, FAILED, KEPT, NOT_BUILT
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, distinct, equal, in_set, none, present
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.errors import SourceError, SourceOutage
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.lake.lake_table import LakeTable

@@ -2,7 +2,7 @@
 
 The space is cut into buckets of a x b entries and the minimum of each is kept, which drops queueing and noise
 ("Automated Inverted Index Recommendation for Pinot", II.1). That tool uses bins of 100 entries; here bins
-grow with the entries (``bins_per_octave`` a doubling), so that a table of millions of rows pools as well as a
+grow with the entries (``BINS_PER_OCTAVE`` a doubling), so that a table of millions of rows pools as well as a
 small one.
 """
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.advisor.families.families import families_of_night
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import View, in_set
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.gate_verdicts import GateVerdict, publish_verdicts, usable_tables
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import Stage, stage_named
-from starskip.advisor.run.stream_rows import published
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError, StorageOutage
 from starskip.night.lake_only import LAKE_ONLY
@@ -44,18 +44,18 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     verdicts cannot be published, and ConfigError for a module of index types that cannot be imported.
     """
     load_modules(night.skipping_modules)
-    of_register = stage_named(stage)
-    gates = gates_after(of_register, night)
+    judged = stage_named(stage)
+    gates = gates_after(judged, night)
     verdicts: list[GateVerdict] = []
     held: dict[str, _Seen] = {}
     rows = 0
-    for table in _tables(night, of_register):
-        held[table] = _seen(night, of_register, gates, table)
+    for table in _tables(night, judged):
+        held[table] = _seen(night, judged, gates, table)
         rows += held[table].rows
         if rows >= _ROWS_AT_ONCE:
-            verdicts += _verdicts(night, of_register, gates, held)
+            verdicts += _verdicts(night, judged, gates, held)
             held, rows = {}, 0
-    verdicts += _verdicts(night, of_register, gates, held)
+    verdicts += _verdicts(night, judged, gates, held)
     publish_verdicts(night, stage, verdicts)
     return tuple(verdicts)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.stream_rows import stream_rows
+from starskip.advisor.run.artefact_rows import stream_rows
 from starskip.storage.snapshot import Snapshot
 
 _KEYS_AT_ONCE = 8_000_000

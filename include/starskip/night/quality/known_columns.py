@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import pyarrow.compute as pc
 
 from starskip.advisor.families.families import configured_indexes, families_of_night, segment_indexes
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.night.quality.reduce_rows import Measure, reduce_rows
 
 

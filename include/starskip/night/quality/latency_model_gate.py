@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from starskip.advisor.latency.latency_model import MIN_BINS, NoFit
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -22,7 +23,6 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate, fields_view, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.settings import Settings
 
 _COEFFICIENTS = ("intercept_ms", "alpha_ms", "beta_ms")

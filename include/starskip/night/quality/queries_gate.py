@@ -8,10 +8,10 @@ from datetime import date, datetime, time, timedelta
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, present, warn_only
 from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.night.quality.duplicate_rows import duplicate_rows
 from starskip.night.quality.reduce_rows import (
     Measure,

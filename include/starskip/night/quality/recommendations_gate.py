@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.advisor.families.verdict import Reason
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -24,7 +25,6 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.advisor.selection.recommendation import Stop
 from starskip.night.quality.known_columns import KnownColumns, known_columns
 from starskip.settings import Settings

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.stream_rows import stream_rows
+from starskip.advisor.run.artefact_rows import stream_rows
 from starskip.storage.snapshot import Snapshot
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import parse_index
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -22,7 +23,6 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate, fields_view
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
 from starskip.night.quality.known_columns import KnownColumns, known_columns

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 
 from starskip.advisor.families.lake_builds import ChosenIndexes, LakeBuilds, TableBuild, publish_builds
-from starskip.advisor.families.metadata_build import metadata_build
+from starskip.advisor.families.metadata_build import MOST_SEGMENTS, metadata_build
 from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
@@ -27,8 +27,6 @@ from starskip.secondary.secondary_index import Kind, secondary_index
 from starskip.secondary.settings import SecondarySettings
 
 ADVICE, BUILDS = "secondary_advice", "secondary_builds"
-_MOST_SEGMENTS = 16
-"""Each refresh adds segments, and a query opens every one of them."""
 
 
 def refresh_secondary_indexes(engine: Engine, night: Night) -> StageResult:
@@ -90,6 +88,6 @@ def _active(metadata: TableMetadata | None) -> list[str]:
 
 
 def _tidy(engine: Engine, path: str, root: str | None, night: Night, metadata: TableMetadata) -> None:
-    if len(metadata.segments) > _MOST_SEGMENTS:
+    if len(metadata.segments) > MOST_SEGMENTS:
         optimize_indexes(path, root=root, engine=engine)
     vacuum_indexes(path, grace=timedelta(hours=night.settings.retention.vacuum_grace_hours), root=root)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between
 from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.settings import Settings
 
 _TOLERANCE = 1e-6

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starskip.advisor.families.star_tree.build_star_trees import BUILT, FAILED, NOT_BUILT
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -23,7 +24,6 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.errors import NotPlainFiles, SourceError, SourceOutage, StaleTree
 from starskip.settings import Settings
 from starskip.star_tree.build.source_files import known_files

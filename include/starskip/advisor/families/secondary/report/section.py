@@ -15,7 +15,7 @@ from starskip.advisor.families.family_section import (
     ShapePair,
     template_of,
 )
-from starskip.advisor.run.stream_rows import published_rows
+from starskip.advisor.run.artefact_rows import published_rows
 from starskip.errors import printable
 from starskip.number_text import share, size
 from starskip.secondary.secondary_index import secondary_index

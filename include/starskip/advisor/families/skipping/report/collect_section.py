@@ -22,8 +22,8 @@ from starskip.advisor.families.skipping.report.section_data import (
     SkippingFactors,
     SkippingIndexes,
 )
+from starskip.advisor.run.artefact_rows import Row, published_rows
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import Row, published_rows
 from starskip.errors import ConfigError
 from starskip.skipping.registry import index_from_specification
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -16,7 +17,6 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import published
 from starskip.advisor.verification.agreement import AGREED
 from starskip.settings import Settings
 

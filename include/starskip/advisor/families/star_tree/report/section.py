@@ -9,11 +9,11 @@ from starskip.advisor.families.family_section import FamilySection, PairsPicture
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
+from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.errors import printable
 from starskip.number_text import compact_count, percent, share, size_share
 from starskip.sql.masking import mask_literals
 
-_KIND = "star_tree"
 _MAX_LINES = 12
 _MAX_TREES_IN_HEADLINE = 3
 _MAX_CHARACTERS = 70
@@ -72,7 +72,7 @@ def _summary(trees: StarTreeEvidence) -> Sequence[str]:
 
 
 def _chosen(trees: StarTreeEvidence) -> Sequence[tuple[str, tuple[str, ...]]]:
-    return [(_KIND, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
+    return [(STAR_TREE_NAME, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
 
 
 def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:

@@ -18,8 +18,8 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     ShapeOfStarskipOnly,
     StarTreeEvidence,
 )
+from starskip.advisor.run.artefact_rows import Row, published_rows
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stream_rows import Row, published_rows
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.sql.masking import mask_literals
 from starskip.star_tree.star_tree_config import StarTreeConfig

@@ -27,6 +27,13 @@ def published(night: Night, artefact: str) -> Snapshot:
     return snapshot
 
 
+def night_properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:
+    """Return the properties of the table's part of ``artefact``, empty if there is none."""
+    snapshot = night.store.snapshot(artefact, night.date_text)
+    part = snapshot.parts([table]).get(table) if snapshot else None
+    return part.properties if part else {}
+
+
 def stream_rows(
     snapshot: Snapshot, table: str, columns: Mapping[str, pc.Expression]
 ) -> Iterator[pa.RecordBatch]:
