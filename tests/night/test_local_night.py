@@ -223,7 +223,7 @@ def test_the_runs_date_in_a_log_path(lab: Any) -> None:
     assert lab.results["parse_query_logs"].counts["queries"] == 1481
 
 
-FIRST = {
+NEEDED_FIRST = {
     "fit_latency_model": "parse_query_logs",
     "score_votes": "collect_segment_metadata",
     "verify_indexes": "build_star_trees",
@@ -235,7 +235,7 @@ FIRST = {
 def test_a_stage_out_of_order_names_the_one_to_run_first(name: str, lab: Any) -> None:
     if name == "fit_latency_model":
         lab.run(stages=STAGE_NAMES[:1])
-    first = FIRST.get(name, "select_indexes")
+    first = NEEDED_FIRST.get(name, "select_indexes")
     with pytest.raises(SourceError, match=f"of 2026-11-20: run {first} of that night first$"):
         lab.run(stages=[name])
 
