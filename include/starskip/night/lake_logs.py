@@ -68,7 +68,7 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     paths, warnings = night_paths(
         night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours
     )
-    logs = [log for each in event_logs(paths) if (log := _of_night(each, night)).files]
+    logs = [kept for each in event_logs(paths) if (kept := _of_night(each, night)).files]
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     schemas, unknown = _schemas(tables)
     warnings = (*warnings, *unknown)
