@@ -68,7 +68,7 @@ def filter_tree(expression: exp.Expression) -> Predicate:
 
 
 def _called_predicate(call: exp.Anonymous) -> exp.Expression | None:
-    """Return ``regexpLike(c, 'x')``, ``equals(c, 1)`` or ``isNull(c)`` as the predicate that it is in Pinot."""
+    """Return ``equals(c, 1)``, ``regexpLike(c, 'x')`` or ``isNull(c)`` as the predicate that it is."""
     name, arguments = canonical_name(call.name), call.expressions
     if name in ("isnull", "isnotnull") and len(arguments) == 1:
         is_null = exp.Is(this=arguments[0].copy(), expression=exp.Null())
