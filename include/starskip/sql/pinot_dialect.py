@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import TokenType
 
 _IS_INFIX = "is_infix"
 """Argument of a Not that stood behind its column."""
@@ -28,20 +29,20 @@ class PinotDialect(Dialect):
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
-        KEYWORDS: ClassVar[dict[str, tokens.TokenType]] = {
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
             **tokens.Tokenizer.KEYWORDS,
-            "MATCH_CONDITION": tokens.TokenType.MATCH_CONDITION,
+            "MATCH_CONDITION": TokenType.MATCH_CONDITION,
         }
 
     class Parser(parser.Parser):
         """The parser, which keeps where a NOT stood, and functions whose arguments only Pinot takes."""
 
-        ID_VAR_TOKENS: ClassVar[set[tokens.TokenType]] = {
+        ID_VAR_TOKENS: ClassVar[set[TokenType]] = {
             *parser.Parser.ID_VAR_TOKENS,
-            tokens.TokenType.MATCH_CONDITION,
+            TokenType.MATCH_CONDITION,
         }
-        TABLE_ALIAS_TOKENS: ClassVar[set[tokens.TokenType]] = parser.Parser.TABLE_ALIAS_TOKENS - {
-            tokens.TokenType.MATCH_CONDITION
+        TABLE_ALIAS_TOKENS: ClassVar[set[TokenType]] = parser.Parser.TABLE_ALIAS_TOKENS - {
+            TokenType.MATCH_CONDITION
         }
 
         def _parse_function_call(self, *args: Any, **options: Any) -> exp.Expr | None:
