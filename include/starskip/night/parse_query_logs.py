@@ -29,6 +29,7 @@ from starskip.advisor.workload.cut_texts import (
     cut_words,
     text_lengths,
     text_lengths_of,
+    with_greatest_lengths,
 )
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
@@ -174,7 +175,7 @@ def _write_records(
         leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
-            tonight = batch.filter(is_of_day(batch, run_date, untimed=may_be_tonight))
+            tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)

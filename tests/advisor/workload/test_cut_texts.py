@@ -13,7 +13,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from law_cases import law_cases
 from starskip.advisor.workload.count_shapes import count_shapes
-from starskip.advisor.workload.cut_texts import TextLengths, cut_lengths, text_lengths, text_lengths_of
+from starskip.advisor.workload.cut_texts import (
+    TextLengths,
+    cut_lengths,
+    text_lengths,
+    text_lengths_of,
+    with_greatest_lengths,
+)
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.pinot.logs.parse_records import parse_records
 from starskip.pinot.logs.record_reader import LogRecord
@@ -28,7 +34,7 @@ SHORT = ["SELECT * FROM airlineStats", "SELECT COUNT(*) FROM airlineStats WHERE 
 def logged(texts: Sequence[str], exceptions: int = 0) -> pa.RecordBatch:
     lines = [LINE.format(exceptions, text).encode() for text in texts]
     (batch,) = parse_records([LogRecord(n, 1, line, None) for n, line in enumerate(lines)], "broker.log")
-    return batch
+    return with_greatest_lengths(batch)
 
 
 def found(texts: Sequence[str]) -> tuple[int, ...]:

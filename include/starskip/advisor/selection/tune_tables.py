@@ -28,7 +28,13 @@ from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
-from starskip.advisor.workload.cut_texts import TextLengths, cut_lengths, cut_words, text_lengths
+from starskip.advisor.workload.cut_texts import (
+    TextLengths,
+    cut_lengths,
+    cut_words,
+    text_lengths,
+    with_greatest_lengths,
+)
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
@@ -258,7 +264,7 @@ def _queries(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
     for split in splits:
-        for batch in parse_split(split):
+        for batch in map(with_greatest_lengths, parse_split(split)):
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
             lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(batch)

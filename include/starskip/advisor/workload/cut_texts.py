@@ -96,8 +96,17 @@ def text_lengths_of(document: Mapping[str, Any]) -> TextLengths:
     )
 
 
+def with_greatest_lengths(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return LOG_RECORDS without the lengths of texts that are shorter than another: no broker cut these."""
+    name = "query_text_length"
+    position, field = batch.schema.get_field_index(name), batch.schema.field(name)
+    lengths = pc.if_else(pc.equal(batch.column("kind"), "query"), batch.column(name), None)
+    greatest = pc.if_else(pc.equal(lengths, pc.max(lengths)), lengths, None)
+    return batch.set_column(position, field, greatest)
+
+
 def text_lengths(batch: pa.RecordBatch) -> TextLengths:
-    """Return what a batch of LOG_RECORDS shows, before queries of several tables are shared out."""
+    """Return what a batch of ``with_greatest_lengths`` shows, before queries of several tables are shared."""
     succeeded = batch.filter(pc.equal(pc.fill_null(batch.column("exceptions"), 0), 0))
     longest = succeeded.filter(pc.is_valid(succeeded.column("query_text_length")))
     if not longest.num_rows:

@@ -54,7 +54,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     counters = _counters(columns)
     if counters is None:
         return record_batch([_rejected_if_out_of_range(row) for row in rows], source_file, log_time_zone)
-    texts, kinds = _strings(columns["query_text"]), pa.array(columns["kind"], pa.string())
+    texts = _strings(columns["query_text"])
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
         **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
@@ -64,7 +64,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
         "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
         "weight": pa.repeat(pa.scalar(1.0), len(rows)),
         "query_text": texts,
-        "query_text_length": _greatest_lengths(texts, kinds),
+        "query_text_length": _java_lengths(texts),
         "source_file": pa.repeat(pa.scalar(file_name), len(rows)),
         "source_position": pa.array(columns["source_position"], pa.int64()),
         "source_lines": pa.array(columns["source_lines"], pa.int64()),
@@ -93,14 +93,11 @@ def _strings(values: Sequence[bytes | None]) -> Any:
         return pa.array([None if v is None else v.decode("utf-8", "replace") for v in values], pa.string())
 
 
-def _greatest_lengths(texts: Any, kinds: Any) -> Any:
-    """Return the lengths of queries in UTF-16, null where another is longer: no broker cuts that one."""
+def _java_lengths(texts: Any) -> Any:
     lengths = pc.utf8_length(texts).cast(pa.int64())
-    if pc.equal(pc.sum(pc.binary_length(texts)), pc.sum(lengths)).as_py() is False:
-        beyond = pc.count_substring_regex(texts, r"[\x{10000}-\x{10FFFF}]")
-        lengths = pc.add(lengths, beyond.cast(pa.int64()))
-    lengths = pc.if_else(pc.equal(kinds, "query"), lengths, None)
-    return pc.if_else(pc.equal(lengths, pc.max(lengths)), lengths, None)
+    if pc.equal(pc.sum(pc.binary_length(texts)), pc.sum(lengths)).as_py() is not False:
+        return lengths
+    return pc.add(lengths, pc.count_substring_regex(texts, r"[\x{10000}-\x{10FFFF}]").cast(pa.int64()))
 
 
 def _times(texts: Any) -> Any:
