@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from starskip.storage.schemas import COLUMN_SUMS
 
+_NULLS = "nullvalue_vector"
+
 IndexColumns = Mapping[str, Collection[str]]
 """Columns by the family of the index that they have."""
 
@@ -55,6 +57,11 @@ class TableOverview:
     def indexed(self, family: str) -> frozenset[str]:
         """Return the columns that have an index of ``family``."""
         return self.in_force.get(family, frozenset())
+
+    @property
+    def columns_with_nulls(self) -> frozenset[str]:
+        """Return the columns that some segment has a null value vector of; one without nulls has none."""
+        return frozenset(name for name, column in self.columns.items() if column.index_bytes.get(_NULLS))
 
     @property
     def stored_bytes(self) -> int:

@@ -110,9 +110,9 @@ def _count(
     if counts is None:
         named = (shape_id, shape_id) if isinstance(shape, str) else (shape.text, cut.skeleton)
         counts = workload[table, shape_id] = ShapeWorkload(table, shape_id, *named)
-    elif cut.skeleton < counts.skeleton and counts.is_parsed:
+    elif not isinstance(shape, str) and cut.skeleton < counts.skeleton:
         # As in ShapeWorkload.merge: of two texts of one shape the smaller one stays, whichever came first.
-        counts.skeleton = cut.skeleton
+        counts.skeleton, counts.text = cut.skeleton, shape.text
     entries = entries or 0
     counts.queries += 1
     counts.entries_scanned_in_filter += entries

@@ -73,7 +73,9 @@ def trees_in_force(
     answered: dict[str, int] = {}
     for asked in asked_shapes(shapes, window, settings):
         try:
-            shape = answerable_shape(asked, types, several, overview.table, rules, raw=raw)
+            shape = answerable_shape(
+                asked, types, several, overview.table, rules, raw=raw, nulls=overview.columns_with_nulls
+            )
         except StarskipError:
             continue
         fitting = (position for position, tree in enumerate(trees) if _answers(shape, tree))
