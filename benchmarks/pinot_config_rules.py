@@ -35,6 +35,7 @@ METRICS = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL")
 NAMES = ("a", "b", "c", "d", "e", "f")
 FUNCTIONS = ("SUM", "MIN", "max", "AVG", "minMaxRange", "DISTINCTCOUNTHLL", "distinct_count_bitmap", "NOSUCH")
 SHOWN = 12
+KAFKA = "org.apache.pinot.plugin.stream"
 
 Config = dict[str, Any]
 Feature = Callable[[random.Random, Config], None]
@@ -78,7 +79,7 @@ def _compare(seed: int, count: int) -> int:
     return found[True, False] + found[False, True]
 
 
-def _verdict(refuses: bool) -> str:  # noqa: FBT001 - the verdict itself
+def _verdict(refuses: bool) -> str:
     return "refuse" if refuses else "accept"
 
 
@@ -146,8 +147,8 @@ def _make_realtime(chosen: random.Random, config: Config) -> None:
         "streamType": "kafka",
         f"{prefix}.consumer.type": "lowlevel",
         f"{prefix}.topic.name": "t",
-        f"{prefix}.decoder.class.name": "org.apache.pinot.plugin.stream.kafka.KafkaJSONMessageDecoder",
-        f"{prefix}.consumer.factory.class.name": "org.apache.pinot.plugin.stream.kafka20.KafkaConsumerFactory",
+        f"{prefix}.decoder.class.name": f"{KAFKA}.kafka.KafkaJSONMessageDecoder",
+        f"{prefix}.consumer.factory.class.name": f"{KAFKA}.kafka20.KafkaConsumerFactory",
         f"{prefix}.broker.list": "127.0.0.1:1",
     }
     way = chosen.choice(("upsertConfig", "dedupConfig", None))
@@ -191,7 +192,7 @@ def _tree(chosen: random.Random, config: Config) -> None:
     tree: Config = {"dimensionsSplitOrder": dimensions}
     if chosen.random() < 0.95:
         pairs = {f"{chosen.choice(FUNCTIONS)}__{name}" for name in _names(chosen)}
-        tree["functionColumnPairs"] = sorted(pairs) + ["COUNT__*"]
+        tree["functionColumnPairs"] = [*sorted(pairs), "COUNT__*"]
         if chosen.random() < 0.05:
             tree["functionColumnPairs"].append(chosen.choice(("SUM", "SUM__*")))
     if chosen.random() < 0.2:
@@ -213,7 +214,7 @@ def _partition(chosen: random.Random, config: Config) -> None:
     }
 
 
-LISTS = (
+LISTS: tuple[str, ...] = (
     "invertedIndexColumns",
     "rangeIndexColumns",
     "noDictionaryColumns",

@@ -31,7 +31,7 @@ def tree(*pairs: str, dimensions: str = "text", **keys: Any) -> dict[str, Any]:
     return {"starTreeIndexConfigs": [entry | keys]}
 
 
-RAW_INVERTED = {"invertedIndexColumns": ["text"], "noDictionaryColumns": ["text"]}
+RAW_INVERTED: dict[str, Any] = {"invertedIndexColumns": ["text"], "noDictionaryColumns": ["text"]}
 RAW_FIELD = [{"encodingType": "RAW"}]
 UPSERT = {"upsertConfig": {"mode": "FULL"}}
 
@@ -131,7 +131,10 @@ def test_a_sound_config_breaks_none(document: dict[str, Any], release: str) -> N
 
 
 def test_inverted_indexes_without_a_dictionary_come_with_1_5() -> None:
-    raw = {"noDictionaryColumns": ["text", "several"], "invertedIndexColumns": ["text", "several"]}
+    raw: dict[str, Any] = {
+        "noDictionaryColumns": ["text", "several"],
+        "invertedIndexColumns": ["text", "several"],
+    }
     (fault,) = config_faults(config(**raw), COLUMNS, (1, 5))
     assert (fault.code, fault.subject) == ("inverted_idle", "several")
 

@@ -1,4 +1,4 @@
-"""The columns of a table config as Pinot's validation sees them: indexes, encodings, and columns of star-trees."""
+"""The columns of a table config as Pinot's validation sees them: indexes, encodings and star-trees."""
 
 from __future__ import annotations
 
@@ -153,8 +153,10 @@ def _tree(entry: Any) -> ConfigTree:
     listed, aggregations = _list(tree.get("functionColumnPairs")), _list(tree.get("aggregationConfigs"))
     pairs = [str(each).partition("__") for each in listed]
     named = [(function if separator else "", column) for function, separator, column in pairs]
-    for each in map(_mapping, aggregations):
-        named.append((str(each.get("aggregationFunction") or ""), str(each.get("columnName") or "")))
+    named += [
+        (str(each.get("aggregationFunction") or ""), str(each.get("columnName") or ""))
+        for each in map(_mapping, aggregations)
+    ]
     read = [(_function(function), column) for function, column in named]
     return ConfigTree(
         tuple(_names(tree.get("dimensionsSplitOrder"))),

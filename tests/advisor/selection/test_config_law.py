@@ -1,4 +1,4 @@
-"""Advice applied as a whole breaks no rule of table configs that the given config keeps, and loses nothing."""
+"""Advice applied as a whole breaks no rule of table configs that the given one keeps, and loses nothing."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class FoundFacts:
 class FactsSource:
     """Source of facts: ``segments_root``, or if it is empty the file ``metadata_path``.
 
-    By table: ``configured``, the columns with an index in the table config, and ``configs``, the table configs.
+    By table: ``configured``, the columns with an index in the table config, and ``configs``, these configs.
     """
 
     segments_root: str

@@ -11,7 +11,8 @@ from starskip.advisor.families.family import Family
 from starskip.errors import StarskipError
 from starskip.pinot.column_key import INDEX_CONFIG, lay_over
 from starskip.pinot.config_columns import ConfigColumns, SchemaColumn
-from starskip.pinot.config_rules import ConfigFault, config_faults
+from starskip.pinot.config_rule import ConfigFault
+from starskip.pinot.config_rules import config_faults
 from starskip.pinot.proposed_config import KeyEdit, with_edits
 from starskip.pinot.table_config import TableConfig
 from starskip.pinot.target_version import release_number

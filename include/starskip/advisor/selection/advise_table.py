@@ -8,7 +8,9 @@ proposed as a drop.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from starskip.advisor.families.config_limits import barred_also, edit_faults
 from starskip.advisor.families.families import named, reorders
@@ -57,14 +59,14 @@ def _breaking(
     version, families = question.settings.scoring.pinot_version, question.families.known
     if not edit_faults(overview, question.configs, advised_edits(advice, families), version):
         return None
-    columns = [(each.index, [each.index.column], []) for each in advice.recommendation.chosen]
-    answers = [(each.index, [], [each.config]) for each in advice.answers.answers]
+    known = {family.name: family for family in families}
+    chosen: list[tuple[Index, list[Mapping[str, Any]]]] = [
+        *((each.index, []) for each in advice.recommendation.chosen),
+        *((each.index, [each.config]) for each in advice.answers.answers),
+    ]
     edits: list[KeyEdit] = []
-    for index, added, configs in [*columns, *answers]:
-        family = next((each for each in families if each.name == index.family), None)
-        if family is None:
-            continue
-        edits.append(family_edit(family, added, (), configs))
+    for index, configs in chosen:
+        edits.append(family_edit(known[index.family], () if configs else [index.column], (), configs))
         faults = edit_faults(overview, question.configs, edits, version)
         if faults:
             return index.family, index.column, faults[0].sentence(version)

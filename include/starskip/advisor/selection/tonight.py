@@ -224,7 +224,7 @@ def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffe
 def _without_barred(
     question: TableQuestion, offers: Mapping[str, AnswerOffer]
 ) -> tuple[dict[str, AnswerOffer], list[tuple[AnswerCandidate, Verdict]]]:
-    """Return the offers without the candidates whose config breaks a rule of Pinot's, and these candidates."""
+    """Return the offers without candidates whose config breaks a rule of Pinot's, and these candidates."""
     kept, barred = {}, []
     for family in question.families.known:
         if family.name not in offers:
@@ -232,7 +232,8 @@ def _without_barred(
         offer = offers[family.name]
         reasons = [_breaks(question, family, each) for each in offer.candidates]
         told = list(zip(offer.candidates, reasons, strict=True))
-        barred += [(each, refused(each.index, Reason.BREAKS_CONFIG_RULE, why)) for each, why in told if why]
+        broken = Reason.BREAKS_CONFIG_RULE
+        barred += [(each, refused(each.index, broken, why)) for each, why in told if why]
         kept[family.name] = replace(offer, candidates=tuple(each for each, why in told if not why))
     return kept, barred
 
