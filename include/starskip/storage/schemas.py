@@ -177,6 +177,7 @@ COLUMN_SUMS = pa.schema(
         ("column", pa.string()),
         ("index", pa.string()),
         ("data_type", pa.string()),
+        ("column_type", pa.string()),
         ("segments", pa.int64()),
         ("rows", pa.int64()),
         ("entries", pa.int64()),

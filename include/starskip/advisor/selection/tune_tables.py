@@ -82,7 +82,12 @@ class TuneRequest:
     def source(self) -> FactsSource:
         """Return the source of the facts of tables."""
         return FactsSource(
-            self.segments_root, self.metadata_path, self.configured, self.settings, self.families
+            self.segments_root,
+            self.metadata_path,
+            self.configured,
+            self.settings,
+            self.families,
+            self.configs,
         )
 
 
