@@ -30,7 +30,7 @@ from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.skipping.registry import index_from_specification
 
 FORMATS = ("parquet", "orc", "avro", "csv", "delta", "iceberg")
-PREDICATES, _OF_AN_INDEX = 400, 200
+PREDICATES, _OF_AN_INDEX = 400, 300
 
 
 @click.command(name="check")
@@ -46,7 +46,7 @@ PREDICATES, _OF_AN_INDEX = 400, 200
     "--predicates",
     type=click.IntRange(1, 100_000),
     metavar="N",
-    help=f"How many predicates are asked: {PREDICATES}, or {_OF_AN_INDEX} an index if that is more.",
+    help=f"How many predicates are asked; by default {PREDICATES}, or {_OF_AN_INDEX} an index.",
 )
 @of_seed
 @output_or_table_format("json", "text", tables=FORMATS)

@@ -35,9 +35,9 @@ _OF_TEXTS = ("StartsWith", "EndsWith", "Contains", "Like", "NotLike", "Levenshte
 _NULL_TESTS = ("IsNull", "IsNotNull")
 _PATTERNS = ("{}%", "%{}", "%{}%", "{}", "_%{}%", "{}_%")
 _FROM_TABLE = ("bound", "bound", "value", "near", "beside a bound")
-_SINGLE_RATIO = 0.6
+_SINGLE_RATIO = 0.7
 """Share of the predicates that are no trees: they come first, since a simple counterexample says most."""
-_SHARES = {"column": 0.5, "question": 0.35, "function": 0.15}
+_SHARES = {"column": 0.5, "question": 0.35, "function": 0.1}
 """Shares of the origins of operands; an index may have none of an origin."""
 _ANY_COLUMN_RATIO = 0.2
 _BOX_RATIO = 0.5
@@ -213,6 +213,10 @@ class _Drawn:
         if kind in ("bound", "value"):
             return value
         if kind in ("upper", "lower"):
+            other = "lower" if kind == "upper" else "upper"
+            cased = [each for each in known if each.as_py() != getattr(each.as_py(), other)()]
+            if cased and self._rng.random() < 0.5:
+                return self._rng.choice(cased)
             return pa.scalar(getattr(value.as_py(), kind)(), value.type)
         return self._rng.choice(_near(value) or [value])
 
@@ -229,7 +233,8 @@ def _forms(operand: Operand) -> Iterator[tuple[str, Any]]:
         texts = product(_OF_TEXTS, ("bound", "value", "value", "near", "upper", "lower"))
     # The others of several literals are of any kind.
     several = product(_OF_SEVERAL, ("bound", "value", "near", "any"))
-    return chain(own, product(_OF_ONE, _kinds(operand)), several, texts)
+    equal = product(("EqualTo", "EqualTo", "EqualNullSafe"), ("value", "value", "near"))
+    return chain(own, product(_OF_ONE, _kinds(operand)), equal, several, texts)
 
 
 def _kinds(operand: Operand) -> list[Any]:

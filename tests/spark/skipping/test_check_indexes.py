@@ -117,7 +117,7 @@ class SmallLetters(ValueList):
     def label(self, node):
         match node:
             case Call("EqualTo", (column, Literal() as text)) if self.is_of(column):
-                node = Call("EqualTo", (column, Literal(pa.scalar(text.python.lower()))))
+                node = Call("EqualTo", (column, Literal(pa.scalar(str(text.python).lower()))))
         return super().label(node)
 
 
