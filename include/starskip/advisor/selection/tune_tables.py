@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.advisor.workload.fold_shapes import fold_shapes
+from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
@@ -36,6 +37,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
+from starskip.pinot.hybrid_tables import with_halves
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
@@ -164,7 +166,9 @@ def _each_alone(
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
-    workload, leaves, warnings = _workload(request, progress)
+    hybrids = request.source.hybrids()
+    request = replace(request, tables=with_halves(request.tables, hybrids))
+    workload, leaves, warnings = _workload(request, hybrids, progress)
     tables = tuple(request.tables or sorted(workload))
     found = request.source.facts(request.tables, tables, progress)
     warnings.extend(found.warnings)
@@ -223,16 +227,17 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 
 def _workload(
-    request: TuneRequest, progress: Progress
+    request: TuneRequest, hybrids: frozenset[str], progress: Progress
 ) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
-    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
+    halves = HybridRecords(hybrids, FoundSizes(request.source, lambda _, items: items).get)
+    leaf_records = LeafRecords(halves.whole_size)
     leaves: Counter[str] = Counter()
     queries = _queries(
-        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
+        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, halves, leaves
     )
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
@@ -254,6 +259,7 @@ def _queries(
     rejected: RejectedRecords,
     sampling: list[SamplingSummary],
     leaf_records: LeafRecords,
+    halves: HybridRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
@@ -261,7 +267,8 @@ def _queries(
         for batch in parse_split(split):
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
-            queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            whole = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            queries = halves.of_halves(whole)
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
             leaves.update(leaves_by_table(queries))

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 from starskip.errors import ConfigError, UnsupportedQuery, printable
+from starskip.pinot.hybrid_tables import without_type
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
 
@@ -31,8 +32,9 @@ class QueryWeights:
     by_name: Mapping[str, float]
 
     def weight_of(self, shape: ShapeWorkload) -> float:
-        """Return the weight of a shape: its own times its table's."""
-        return self.by_name.get(shape.table, 1.0) * self.by_name.get(shape.shape_id, 1.0)
+        """Return the weight of a shape: its own times its table's, or that of both halves of the table."""
+        of_both = self.by_name.get(without_type(shape.table)[0], 1.0)
+        return self.by_name.get(shape.table, of_both) * self.by_name.get(shape.shape_id, 1.0)
 
 
 def query_weights(text: str) -> QueryWeights:
