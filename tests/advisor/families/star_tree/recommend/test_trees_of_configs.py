@@ -1,4 +1,4 @@
-"""Star-trees in force: those of the config as far as they are understood, and the tree that Pinot makes itself."""
+"""Star-trees in force: those of the config, as far as they are understood, and Pinot's own default tree."""
 
 from __future__ import annotations
 
