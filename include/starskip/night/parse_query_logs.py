@@ -169,7 +169,7 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    halves = HybridRecords(hybrid_tables(sizes), sizes.get)
+    halves = HybridRecords(hybrid_tables({*sizes, *(tables or ())}), sizes.get)
     leaf_records = LeafRecords(halves.whole_size)
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()

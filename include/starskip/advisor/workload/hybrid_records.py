@@ -66,7 +66,8 @@ class HybridRecords:
         """Return the share of the first half's rows; a half if one of the two is not known."""
         sizes = [self.size_of(half) for half in halves_of(table)]
         rows = [size.rows for size in sizes if size]
-        return rows[0] / sum(rows) if len(rows) == len(sizes) and sum(rows) else 1 / len(TABLE_TYPES)
+        whole = sum(rows)
+        return rows[0] / whole if len(rows) == len(sizes) and whole else 1 / len(TABLE_TYPES)
 
 
 def _shared(batch: pa.RecordBatch, first_ratio: float, *, is_first: bool) -> pa.RecordBatch:
