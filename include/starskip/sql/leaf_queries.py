@@ -9,23 +9,19 @@ subquery's result stay above. A CTE is planned anew wherever it is named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.normalize_sql import SLOT
-from starskip.sql.parsed_query import parsed_query
+from starskip.sql.parsed_query import parsed_query, skeleton_of
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_options import split_options
 from starskip.sql.query_shape import aggregates
 
 MAX_SCANS = 64
 """CTEs that name CTEs twice double the scans with each."""
-
-_PLACEHOLDER = re.compile(r'"(?>(?:[^"]++|"")*)"|:p(\d++)')
 
 ColumnSource = Callable[[str], frozenset[str] | None]
 """Gives the columns of a table by its name, or None where they are not known."""
@@ -315,14 +311,6 @@ def _leaf_query(table: str, scans: Sequence[_Scan], options: str) -> LeafQuery:
     if filters:
         # A table that is scanned twice is filtered by either filter, as by the disjuncts of an OR.
         query = query.where(exp.or_(*filters))
-    slots: list[int] = []
-
-    def cut(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
-        slots.append(int(match[1]))
-        return SLOT
-
-    skeleton = _PLACEHOLDER.sub(cut, query.sql(dialect=PinotDialect, comments=False))
+    skeleton, slots = skeleton_of(query.sql(dialect=PinotDialect, comments=False))
     filtered = sum(bool(scan.filters) or scan.is_filtered_by_subquery for scan in own)
-    return LeafQuery(table, options + skeleton, tuple(slots), len(own), filtered)
+    return LeafQuery(table, options + skeleton, slots, len(own), filtered)
