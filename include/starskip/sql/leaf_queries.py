@@ -9,6 +9,7 @@ subquery's result stay above. A CTE is planned anew wherever it is named.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -52,10 +53,12 @@ def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ..
     Raises UnsupportedQuery with a reason: one of parsed_query's, "recursive", "nested_joins",
     "too_many_leaves", "no_table".
     """
-    plan = _Plan(columns_of)
     options, _ = split_options(skeleton)
     try:
-        plan.query(parsed_query(skeleton), [], {})
+        tree = parsed_query(skeleton).copy()
+        spelled = _fold_names(tree, columns_of)
+        plan = _Plan(columns_of, spelled)
+        plan.query(tree, [], {})
         tables = dict.fromkeys(scan.table for scan in plan.scans)
         leaves = tuple(_leaf_query(table, plan.scans, options.words) for table in tables)
     except RecursionError as error:
@@ -89,6 +92,7 @@ class _Plan:
     """Gathers the scans of a query; filters that come from above name output columns, without a table."""
 
     columns_of: ColumnSource
+    spelled: Mapping[str, str] = field(default_factory=dict)
     scans: list[_Scan] = field(default_factory=list)
     steps: int = 0
 
@@ -163,12 +167,17 @@ class _Plan:
         outputs: frozenset[str] | None = None
         if isinstance(node, exp.Table):
             cte = ctes.get(node.name) if not node.db else None
-            outputs = _known_outputs(cte[0]) if cte else self.columns_of(_full_name(node))
+            outputs = _known_outputs(cte[0]) if cte else self._columns(_full_name(node))
         elif isinstance(node, exp.Subquery):
             outputs = _known_outputs(node)
         name = node.alias_or_name or f"source {len(sources)}"
         sources[name] = _Source(node, outputs)
         return name
+
+    def _columns(self, table: str) -> frozenset[str] | None:
+        """Return the columns of a table, spelled as in the query."""
+        columns = self.columns_of(table)
+        return columns and frozenset(self.spelled.get(name.lower(), name) for name in columns)
 
     def _source(self, source: _Source, ctes: _Ctes) -> None:
         node, filters = source.node, source.filters
@@ -187,6 +196,36 @@ class _Plan:
             case _:
                 for nested in _nested_queries(node):
                     self.query(nested, [], ctes)
+
+
+def _fold_names(tree: exp.Query, columns_of: ColumnSource) -> Mapping[str, str]:
+    """Spell each name of the query in one way, and make dotted names columns of a source; in place.
+
+    Returns the spellings by their lower case. Columns of one table that differ in case only keep their own.
+    """
+    tables = list(tree.find_all(exp.Table))
+    several = {
+        low
+        for table in tables
+        for low, times in Counter(name.lower() for name in columns_of(_full_name(table)) or ()).items()
+        if times > 1
+    }
+    spelled: dict[str, str] = {}
+    for name in tree.find_all(exp.Identifier):
+        if name.name.lower() not in several:
+            name.set("this", spelled.setdefault(name.name.lower(), name.name))
+    sources = {each.alias_or_name for each in (*tables, *tree.find_all(exp.Subquery, exp.CTE))}
+    for column in tree.find_all(exp.Column):
+        parts = [part.name for part in column.parts]
+        if len(parts) > 1 and not isinstance(column.this, exp.Star):
+            at = next((at for at in range(1, len(parts)) if parts[at - 1] in sources), 0)
+            name = ".".join(parts[at:])
+            name = spelled.setdefault(name.lower(), name)
+            column.set("this", exp.to_identifier(name, quoted=at < len(parts) - 1 or None))
+            column.set("table", exp.to_identifier(parts[at - 1]) if at else None)
+            for part in ("db", "catalog"):
+                column.set(part, None)
+    return spelled
 
 
 def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
