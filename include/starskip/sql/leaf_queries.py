@@ -219,9 +219,9 @@ def _fold_names(tree: exp.Query, columns_of: ColumnSource) -> Mapping[str, str]:
         parts = [part.name for part in column.parts]
         if len(parts) > 1 and not isinstance(column.this, exp.Star):
             at = next((at for at in range(1, len(parts)) if parts[at - 1] in sources), 0)
-            name = ".".join(parts[at:])
-            name = spelled.setdefault(name.lower(), name)
-            column.set("this", exp.to_identifier(name, quoted=at < len(parts) - 1 or None))
+            dotted = ".".join(parts[at:])
+            dotted = spelled.setdefault(dotted.lower(), dotted)
+            column.set("this", exp.to_identifier(dotted, quoted=at < len(parts) - 1 or None))
             column.set("table", exp.to_identifier(parts[at - 1]) if at else None)
             for part in ("db", "catalog"):
                 column.set(part, None)

@@ -139,6 +139,7 @@ def _qualifiers(table: exp.Table, known: str) -> frozenset[str]:
 def _is_alias(column: exp.Column, meant: exp.Expr, clause: str, names: QueryNames) -> bool:
     """Return whether a name in a clause of the query stands for the expression of an alias."""
     is_column = names.columns is not None and names.columns.find(column.name) is not None
+    assert isinstance(meant, exp.Expression)
     if aggregates(meant) or clause not in ("where", "group", "having"):
         return False
     if clause == "where":
