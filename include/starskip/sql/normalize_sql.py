@@ -70,6 +70,24 @@ def normalize_sql(sql: str) -> NormalizedSql:
     return _fold_lists(skeleton, literals)
 
 
+def is_open(sql: str) -> bool:
+    """Return whether ``sql`` ends within a text literal, a quoted name, a comment or brackets."""
+    depth = position = 0
+    for match in _PIECE.finditer(sql):
+        between = sql[position : match.start()]
+        depth += between.count("(") - between.count(")")
+        position = match.end()
+        if match.end() == len(sql) and _is_unclosed(match[0]):
+            return True
+    return depth + sql.count("(", position) - sql.count(")", position) > 0
+
+
+def _is_unclosed(piece: str) -> bool:
+    if piece.startswith("/*"):
+        return len(piece) < 4 or not piece.endswith("*/")
+    return piece[0] in "'\"`" and piece.count(piece[0]) % 2 == 1
+
+
 def masked(skeleton: str) -> str:
     """Return the skeleton as people read it, each literal as ``?``."""
     return skeleton.replace(SLOT, "?")

@@ -31,8 +31,8 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
     candidates = [candidate for offer in tonight.offers.values() for candidate in offer.candidates]
     question = tonight.question
     if not candidates and not question.skips:
-        return ChosenAnswers()
-    return chosen_answers(
+        return ChosenAnswers(refused=tuple(tonight.barred))
+    found = chosen_answers(
         candidates,
         building_lists(tonight.lists),
         tonight.budget,
@@ -42,6 +42,7 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
         kept=question.past.kept_answers,
         skips=question.skips,
     )
+    return replace(found, refused=(*tonight.barred, *found.refused))
 
 
 def choose_columns(tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:

@@ -7,6 +7,7 @@ from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.choice_steps import ChosenColumns
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.filtered_columns import (
+    breaking_config_rules,
     columns_without_votes,
     without_enough_queries,
     without_segments,
@@ -61,4 +62,6 @@ def _without_votes(tonight: Tonight) -> tuple[Verdict, ...]:
     if not paths:
         return ()
     voted = {item for votes in tonight.window.lists for item in votes.indexes if not item.is_drop}
-    return columns_without_votes(question.uses, question.overview, voted, paths, rules)
+    breaking = breaking_config_rules(question.uses, question.overview, paths, rules)
+    told = voted.union(each.index for each in breaking)
+    return (*breaking, *columns_without_votes(question.uses, question.overview, told, paths, rules))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.workload.cut_texts import CUT
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.key_sums import BusyKeys, keys_of
 from starskip.advisor.workload.known_names import NO_NAMES, KnownNames
@@ -40,9 +41,11 @@ QUERY_COLUMNS = (
     "entries_scanned_post_filter",
     "exceptions",
     "weight",
+    "query_text_length",
     "line_format",
 )
-_FOLDED = NormalizedSql(FOLDED, ()), FOLDED
+_FOLDED: tuple[NormalizedSql, QueryShape | str] = NormalizedSql(FOLDED, ()), FOLDED
+_CUT: tuple[NormalizedSql, QueryShape | str] = NormalizedSql(CUT, ()), UNPARSED + CUT
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
 
@@ -54,13 +57,15 @@ def count_shapes(
     *,
     instances_per_shape: int,
     busy: Mapping[str, BusyKeys] | None = None,
+    cut_lengths: Collection[int] = (),
     names: KnownNames = NO_NAMES,
 ) -> Iterator[pa.RecordBatch]:
     """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
 
     Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: for its
-    tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED. ``names``: what
-    the names in texts mean; the skeletons have the tables' own.
+    tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED. Texts of one of
+    ``cut_lengths`` are not understood. ``names``: what the names in texts mean; the skeletons have the
+    tables' own.
     """
     workload: Workload = {}
     names_of = cache(names.of)
@@ -68,10 +73,12 @@ def count_shapes(
         is_parsed_row = _parsed_rows(batch, busy or {})
         records = zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True)
         for number, record in enumerate(records):
-            is_folded = is_parsed_row is not None and not is_parsed_row[number]
-            recognised = (
-                _FOLDED if is_folded else _recognised(record[1] or "", record[-1], names_of(record[0]))
-            )
+            if record[-2] in cut_lengths:
+                recognised = _CUT
+            elif is_parsed_row is not None and not is_parsed_row[number]:
+                recognised = _FOLDED
+            else:
+                recognised = _recognised(record[1] or "", record[-1], names_of(record[0]))
             _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
 
@@ -110,7 +117,7 @@ def _parsed_rows(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDA
 def _count(
     workload: Workload, record: tuple[Any, ...], recognised: tuple[NormalizedSql, QueryShape | str], cap: int
 ) -> None:
-    table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _ = record
+    table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _, _ = record
     cut, shape = recognised
     shape_id = shape if isinstance(shape, str) else shape.shape_id
     counts = workload.get((table, shape_id))

@@ -173,8 +173,10 @@ def _columns(
 
 
 def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
-    columns = overview.columns if overview else {}
-    return frozenset(name for name, column in columns.items() if not column.dictionary_ratio)
+    if overview is None:
+        return frozenset()
+    stored = (name for name, column in overview.columns.items() if not column.dictionary_ratio)
+    return overview.raw_columns.union(stored)
 
 
 def _sample(
