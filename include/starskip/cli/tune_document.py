@@ -28,6 +28,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
     sizes += [(item.index, item.size_bytes) for item in advice.refused]
     return {
         **{key: value for family in listed for key, value in _columns_of(family, chosen).items()},
+        "combined": advice.combined.to_document(),
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.log.queries,

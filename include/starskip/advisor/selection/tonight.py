@@ -10,7 +10,7 @@ from math import hypot
 from starskip.advisor.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.advisor.cost.baseline_ranking import baseline_ranking
 from starskip.advisor.cost.planned_votes import candidate_indexes, indexes_in_force
-from starskip.advisor.families.answer import AnswerOffer, TableQueries
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.selection.entries_percentile import DesirableEntries
@@ -79,6 +79,11 @@ class Tonight:
     evidence: DropEvidence
     budget: Budget
     offers: Mapping[str, AnswerOffer]
+
+    @property
+    def candidates(self) -> list[AnswerCandidate]:
+        """The answers of whole queries, of all families, among which one may choose."""
+        return [candidate for offer in self.offers.values() for candidate in offer.candidates]
 
     @cached_property
     def paths(self) -> tuple[Family, ...]:
