@@ -28,7 +28,6 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
     sizes += [(item.index, item.size_bytes) for item in advice.refused]
     return {
         **{key: value for family in listed for key, value in _columns_of(family, chosen).items()},
-        "combined": advice.combined.to_document(),
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.log.queries,
@@ -57,6 +56,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(_chosen(item, families.known) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
+        "combined": advice.combined.to_document(),
         **_proof(advice),
         **_of_log(advice),
     }

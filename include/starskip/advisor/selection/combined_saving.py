@@ -50,6 +50,9 @@ class CombinedSaving:
         }
 
 
+NO_SAVING = CombinedSaving(SavingInterval(0.0, 0.0, 0.0), 0.0, 0.0)
+
+
 def combined_saving(
     window: NightVotes,
     lists: Sequence[VoteList],
@@ -61,7 +64,7 @@ def combined_saving(
     shapes = window.shapes
     before = sum((shape.all_entries for shape in shapes.values()), start=0.0)
     if before <= 0:
-        return CombinedSaving(SavingInterval(0.0, 0.0, 0.0), 0.0, 0.0)
+        return NO_SAVING
     built = frozenset(chosen)
     left = [(votes, votes.saving(built)) for votes in answers.unanswered(lists)]
     parts = {OF_COLUMNS: sum(saving.entries for _, saving in left)} if built else {}

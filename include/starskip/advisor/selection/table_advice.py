@@ -10,7 +10,7 @@ from typing import Any
 from starskip.advisor.families.answer import AnswerOffer
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
-from starskip.advisor.selection.combined_saving import CombinedSaving
+from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
@@ -81,7 +81,7 @@ class TableAdvice:
     log: LoggedQueries
     nights: VotedNights
     recommendation: Recommendation
-    combined: CombinedSaving
+    combined: CombinedSaving = NO_SAVING
     refused: tuple[Verdict, ...] = ()
     drops: tuple[Verdict, ...] = ()
     drops_withheld: str = ""
