@@ -22,9 +22,9 @@ def refusals(
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each index that was not chosen, and for each filtered column without a vote.
 
-    ``order``: the choice of a sort order beside the indexes; the best order that K alone left out is named.
+    ``order``: the choice of a sort order beside the indexes; the best order is named if K left no room for any.
     """
-    orders = order.refused if order else ()
+    orders = order.refused if order and not order.chosen else ()
     return (
         *columns.recommendation.refused,
         *[each for each in orders if each.reason is Reason.OVER_MAX_INDEXES][:1],
