@@ -86,9 +86,9 @@ def _answers(evidence: Evidence) -> tuple[Piece, ...]:
 
 def _one_after_the_other(sentences: Iterable[Sequence[Piece]]) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-    for sentence in filter(None, sentences):
+    for each in filter(None, sentences):
         pieces += [Piece(" ")] if pieces else []
-        pieces += sentence
+        pieces += each
     return tuple(pieces)
 
 

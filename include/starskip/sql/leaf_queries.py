@@ -19,6 +19,7 @@ from starskip.errors import UnsupportedQuery
 from starskip.sql.normalize_sql import SLOT
 from starskip.sql.parsed_query import parsed_query
 from starskip.sql.pinot_dialect import PinotDialect
+from starskip.sql.query_options import split_options
 from starskip.sql.query_shape import aggregates
 
 MAX_SCANS = 64
@@ -56,9 +57,11 @@ def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ..
     "too_many_leaves", "no_table".
     """
     plan = _Plan(columns_of)
+    options, _ = split_options(skeleton)
     try:
         plan.query(parsed_query(skeleton), [], {})
-        leaves = tuple(_leaf_query(table, plan.scans) for table in dict.fromkeys(s.table for s in plan.scans))
+        tables = dict.fromkeys(scan.table for scan in plan.scans)
+        leaves = tuple(_leaf_query(table, plan.scans, options.words) for table in tables)
     except RecursionError as error:
         raise UnsupportedQuery("the query is nested too deeply to be read", reason="too_deep") from error
     except (ValueError, TypeError, AttributeError) as error:
@@ -137,6 +140,10 @@ class _Plan:
                 "LEFT": {name},
                 "RIGHT": before,
             }.get(side, set())
+            if join.args.get("match_condition") is not None:
+                # ASOF takes the nearest row: one row less on its right matches another, so none is left out.
+                null_side.add(name)
+                reached = set()
             asked.append(join.args.get("on"))
             for filter_ in _conjuncts(join.args.get("on")):
                 _assign(filter_, sources, reached)
@@ -299,7 +306,7 @@ def _full_name(table: exp.Table) -> str:
     return ".".join(part.name for part in table.parts)
 
 
-def _leaf_query(table: str, scans: Sequence[_Scan]) -> LeafQuery:
+def _leaf_query(table: str, scans: Sequence[_Scan], options: str) -> LeafQuery:
     own = [scan for scan in scans if scan.table == table]
     filters = dict.fromkeys(exp.and_(*scan.filters) for scan in own if scan.filters)
     query = (
@@ -318,4 +325,4 @@ def _leaf_query(table: str, scans: Sequence[_Scan]) -> LeafQuery:
 
     skeleton = _PLACEHOLDER.sub(cut, query.sql(dialect=PinotDialect, comments=False))
     filtered = sum(bool(scan.filters) or scan.is_filtered_by_subquery for scan in own)
-    return LeafQuery(table, skeleton, tuple(slots), len(own), filtered)
+    return LeafQuery(table, options + skeleton, tuple(slots), len(own), filtered)

@@ -100,7 +100,11 @@ def worth(
     most_chosen=st.integers(1, 3),
 )
 def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
-    lists: tuple[VoteList, ...], tree: AnswerCandidate, skips: FileSkips, storage: int | None, most_chosen: int
+    lists: tuple[VoteList, ...],
+    tree: AnswerCandidate,
+    skips: FileSkips,
+    storage: int | None,
+    most_chosen: int,
 ) -> None:
     # Indexes of files are limited by their bytes, not in number.
     budget = Budget(most_chosen, MIN_GAIN, 0.0, storage)

@@ -41,8 +41,8 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
     """Choose answers of whole queries, and indexes of files, together with indexes on columns."""
     question = tonight.question
     if not tonight.candidates and not question.skips:
-        return ChosenAnswers()
-    return chosen_answers(
+        return ChosenAnswers(refused=tuple(tonight.barred))
+    found = chosen_answers(
         tonight.candidates,
         _votes_to_build(tonight),
         tonight.budget,
@@ -52,6 +52,7 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
         kept=question.past.kept_answers,
         skips=question.skips,
     )
+    return replace(found, refused=(*tonight.barred, *found.refused))
 
 
 def _votes_to_build(tonight: Tonight) -> Sequence[VoteList]:

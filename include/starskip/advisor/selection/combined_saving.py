@@ -28,10 +28,10 @@ OF_COLUMNS = "indexes"
 
 @dataclass(frozen=True, slots=True)
 class CombinedSaving:
-    """Entries in filter and post filter, as they are and with all changes, and the saving as a ratio of them.
+    """Entries in filter and post filter, as they are and with all changes, and the saving as their ratio.
 
-    ``parts``: by family of indexes that serve whole queries, and for all others under ``indexes``, the share of
-    all entries that each saves beside the rest; they add up to ``saving.ratio``.
+    ``parts``: by family of indexes that serve whole queries, and for all others under ``indexes``, the share
+    of all entries that each saves beside the rest; they add up to ``saving.ratio``.
     """
 
     saving: SavingInterval
@@ -60,7 +60,7 @@ def combined_saving(
     answers: ChosenAnswers,
     model_error_ratio: float,
 ) -> CombinedSaving:
-    """Return the saving of ``chosen`` and ``answers``; ``lists``: the votes for indexes such as ``chosen``."""
+    """Return the saving of ``chosen`` and ``answers``; ``lists``: the votes for indexes on columns."""
     shapes = window.shapes
     before = sum((shape.all_entries for shape in shapes.values()), start=0.0)
     if before <= 0:

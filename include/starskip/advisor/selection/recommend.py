@@ -253,7 +253,8 @@ def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict,
         else:
             reason = _reason(alone, added, built, task.budget, fits=task.fits(built | {item}))
         detail = (
-            f"by itself it {saves(alone)} of the entries in filters, beside all that is chosen it {saves(added)}"
+            f"by itself it {saves(alone)} of the entries in filters,"
+            f" beside all that is chosen it {saves(added)}"
         )
         found.append(refused(item, reason, detail, alone, task.size_bytes.get(item)))
     return tuple(sorted(found, key=lambda each: (-(each.individual_saving_ratio or 0.0), each.index)))

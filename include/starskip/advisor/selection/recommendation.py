@@ -26,7 +26,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of the entries in filter an index must add.
+    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of the entries in filter to add.
 
     ``storage_bytes``: for all chosen indexes together; None is no limit. ``switch_gain_ratio``: the saving by
     which an index must exceed an index of the last advice to replace it. ``desirable``: the entries a query

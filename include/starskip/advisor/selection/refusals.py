@@ -6,12 +6,13 @@ from starskip.advisor.families.families import named
 from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.choice_steps import ChosenColumns
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
-from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.filtered_columns import (
+    breaking_config_rules,
     columns_without_votes,
     without_enough_queries,
     without_segments,
 )
+from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.tonight import Tonight
 from starskip.advisor.selection.vote_list import building_lists, order_lists, total_saving
 from starskip.number_text import saves
@@ -22,7 +23,7 @@ def refusals(
 ) -> tuple[Verdict, ...]:
     """Return a refusal for each index that was not chosen, and for each filtered column without a vote.
 
-    ``order``: the choice of a sort order beside the indexes; the best order is named if K left no room for any.
+    ``order``: the choice of a sort order beside the indexes; the best one is named if K has no room for it.
     """
     orders = order.refused if order and not order.chosen else ()
     return (
@@ -69,4 +70,6 @@ def _without_votes(tonight: Tonight) -> tuple[Verdict, ...]:
     if not paths:
         return ()
     voted = {item for votes in tonight.window.lists for item in votes.indexes if not item.is_drop}
-    return columns_without_votes(question.uses, question.overview, voted, paths, rules)
+    breaking = breaking_config_rules(question.uses, question.overview, paths, rules)
+    told = voted.union(each.index for each in breaking)
+    return (*breaking, *columns_without_votes(question.uses, question.overview, told, paths, rules))

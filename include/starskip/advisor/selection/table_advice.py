@@ -71,10 +71,10 @@ class VotedNights:
 class TableAdvice:
     """The advice for one table.
 
-    ``combined``: what all that is chosen saves together, but for ``sort_order``. ``sort_order``: the one column to sort by, beside the present indexes; None if it was not asked for.
-    ``drops_withheld``: why drops were not judged, empty if they were. ``answers``: the answers chosen beside
-    the indexes; the queries of their shapes voted for them. ``offers``: by family, the candidates for
-    answers.
+    ``combined``: what all that is chosen saves together, but for ``sort_order``. ``sort_order``: the one
+    column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
+    drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
+    queries of their shapes voted for them. ``offers``: by family, the candidates for answers.
     """
 
     table: str

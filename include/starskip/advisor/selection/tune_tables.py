@@ -28,6 +28,13 @@ from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
+from starskip.advisor.workload.cut_texts import (
+    TextLengths,
+    cut_lengths,
+    cut_words,
+    text_lengths,
+    with_greatest_lengths,
+)
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
@@ -75,7 +82,12 @@ class TuneRequest:
     def source(self) -> FactsSource:
         """Return the source of the facts of tables."""
         return FactsSource(
-            self.segments_root, self.metadata_path, self.configured, self.settings, self.families
+            self.segments_root,
+            self.metadata_path,
+            self.configured,
+            self.settings,
+            self.families,
+            self.configs,
         )
 
 
@@ -224,23 +236,26 @@ def _workload(
     splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
+    lengths: dict[str, TextLengths] = {}
     leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
     leaves: Counter[str] = Counter()
     queries = _queries(
-        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
+        progress("reading the log", splits), request.tables, rejected, sampling, lengths, leaf_records, leaves
     )
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
         busy = busy_keys(rows, settings.workload.max_shapes_per_table)
-        counted = count_shapes(spooled, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+        cut = cut_lengths(settings.log.query_text_length, lengths.values())
+        instances = settings.workload.instances_per_shape
+        counted = count_shapes(spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut)
         folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
         for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
             for shape in workload_shapes(batch):
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + left_out_words(busy) + rejected.warnings()
+    return workload, leaves, warnings + cut_words(cut) + left_out_words(busy) + rejected.warnings()
 
 
 def _queries(
@@ -248,14 +263,16 @@ def _queries(
     tables: Sequence[str],
     rejected: RejectedRecords,
     sampling: list[SamplingSummary],
+    lengths: dict[str, TextLengths],
     leaf_records: LeafRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
     for split in splits:
-        for batch in parse_split(split):
+        for batch in map(with_greatest_lengths, parse_split(split)):
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
+            lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(batch)
             queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
