@@ -169,8 +169,9 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    halves = HybridRecords(hybrid_tables({*sizes, *(tables or ())}), sizes.get)
-    leaf_records = LeafRecords(halves.whole_size)
+    hybrids = hybrid_tables({*sizes, *(tables or ())})
+    halves = HybridRecords(hybrids, sizes.get)
+    leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
         outside = untimed = left_out = shares = 0

@@ -58,6 +58,12 @@ class FactsSource:
     families: FamilyChoice = FamilyChoice()  # noqa: RUF009 - a frozen value
     configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
 
+    def tables(self, packed: pa.Table | None = None) -> Sequence[str]:
+        """Return the tables that have facts; ``packed``: the packed metadata, if it was read already."""
+        if self.segments_root:
+            return segment_tables(self.segments_root)
+        return _tables_of(read_packed_metadata(self.metadata_path) if packed is None else packed)
+
     def facts(self, asked: Sequence[str], in_log: Iterable[str] | None, progress: Progress) -> FoundFacts:
         """Return the facts of the tables ``asked`` for, else of the tables ``in_log``, else of all tables.
 
@@ -65,7 +71,7 @@ class FactsSource:
         warning does.
         """
         packed = None if self.segments_root else read_packed_metadata(self.metadata_path)
-        known = segment_tables(self.segments_root) if packed is None else _tables_of(packed)
+        known = self.tables(packed)
         if not known:
             place = self.segments_root or self.metadata_path
             wanted = "the folder with one folder a table" if packed is None else "a file of collect-metadata"
@@ -109,16 +115,11 @@ class FactsSource:
     def hybrids(self) -> frozenset[str]:
         """Return the tables of which both halves have a table config, or a folder or metadata each."""
         try:
-            known = self._known()
+            known = self.tables()
         except SourceError:
             # Whoever reads facts reports the error.
             known = ()
         return hybrid_tables(self.configs) | hybrid_tables(known)
-
-    def _known(self) -> tuple[str, ...]:
-        if self.segments_root:
-            return segment_tables(self.segments_root)
-        return _tables_of(read_packed_metadata(self.metadata_path))
 
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:
