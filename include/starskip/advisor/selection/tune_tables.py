@@ -240,7 +240,11 @@ def _workload(
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + left_out_words(busy) + rejected.warnings()
+    return (
+        workload,
+        leaves,
+        warnings + left_out_words(busy) + rejected.warnings(settings.gates.max_not_understood_ratio),
+    )
 
 
 def _queries(

@@ -1,4 +1,4 @@
-"""Cut the files of a broker log into splits: plain files by byte range, compressed and wrapped ones are not."""
+"""Cut the files of a broker log into splits: plain files by byte range; others are read whole."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ def _file_splits(file: str, split_bytes: int, field: str) -> list[LogSplit]:
     try:
         head, size = file_head(file, HEAD_BYTES)
     except OSError:
-        return [LogSplit(file, 0, None, "none", field)]  # reading it will say why, beside the other files' records
+        return [
+            LogSplit(file, 0, None, "none", field)
+        ]  # reading it will say why, beside the other files' records
     compression = compression_of(head)
     if compression != "none" or is_binary(head) or is_wrapped(head, field):
         return [LogSplit(file, 0, None, compression, field)]
