@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
+
+TRACEBACKS = "STARSKIP_TRACEBACKS"
+"""Environment variable: 1 shows the traceback of each error that is told in one line."""
+
 BAD_INPUT = 3
 """Exit code of a command or job whose error a retry will not mend: the line that it prints says what will."""
 
@@ -99,6 +106,15 @@ class CapExceeded(StarskipError):
 def exit_code(error: StarskipError) -> int:
     """Return the exit code by which a caller knows whether running the same again may help."""
     return TRY_AGAIN if isinstance(error, TransientError) else BAD_INPUT
+
+
+def show_traceback(error: BaseException) -> None:
+    """Print the traceback of an error that is told in one line, if the environment asks for it.
+
+    It may repeat literals of queries, which the line masks.
+    """
+    if os.environ.get(TRACEBACKS, "").strip().lower() in ("1", "true", "yes"):
+        traceback.print_exception(error, file=sys.stderr)
 
 
 def first_line(error: Exception, limit: int = 200) -> str:

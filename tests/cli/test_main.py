@@ -259,3 +259,18 @@ def test_a_reader_that_went_away_is_no_bad_input(place: Path) -> None:
     pipe = f"set -o pipefail; '{INSTALLED}' parse-log noise.bin | true"
     done = subprocess.run(["bash", "-c", pipe], capture_output=True, check=False, cwd=place)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_tracebacks_are_shown_above_the_line_if_asked_for(
+    place: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("stage", "select_indexes", "--config", place / "nothing.yaml", "--run-date", "2026-11-20")
+    assert "Traceback" not in call(*arguments).stderr
+    monkeypatch.setenv("STARSKIP_TRACEBACKS", "1")
+    told = call(*arguments)
+    assert told.exit_code == 3
+    assert told.stderr.startswith("Traceback")
+    assert told.stderr.splitlines()[-1].startswith("starskip: cannot read the configuration")
+    monkeypatch.setenv("STARSKIP_TRACEBACKS", "0")
+    assert "Traceback" not in call(*arguments).stderr
+    assert "Traceback" in call("--tracebacks", *arguments).stderr

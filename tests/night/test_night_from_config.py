@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from starskip.errors import ConfigError
 from starskip.lake.lake_table import LakeTable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config, spark_settings
 from starskip.predicates.column_types import named_type
+from starskip.skipping.registry import load_modules
+from starskip.user_modules import module_files
 
 CONFIG = """
 store: {artefacts: store, readable_by: group}
@@ -30,10 +32,16 @@ settings: {advice: {max_indexes: 3}, log: {time_zone: Asia/Tokyo}, star_tree: {m
 """
 
 
-def night_of(folder: Path, text: str, environment: Mapping[str, str] | None = None, **settings: Any) -> Night:
+def night_of(
+    folder: Path,
+    text: str,
+    environment: Mapping[str, str] | None = None,
+    families: Sequence[str] = (),
+    **settings: Any,
+) -> Night:
     (folder / "night.yaml").write_text(text)
     started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
-    arguments = NightArguments(date(2026, 11, 20), "test", started_at, settings=settings)
+    arguments = NightArguments(date(2026, 11, 20), "test", started_at, settings=settings, families=families)
     return night_from_config(folder / "night.yaml", arguments, environment or {})
 
 
@@ -136,3 +144,21 @@ def test_modules_of_index_families_of_the_users_own_are_handed_on(
         monkeypatch.delitem(sys.modules, name, raising=False)
     text = f"store: {{artefacts: a}}\nsources: {{segments_root: s}}\nfamilies: {written}\n"
     assert night_of(tmp_path, text).family_modules == modules
+
+
+def test_modules_are_found_beside_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "nightly"
+    folder.mkdir()
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in ("beside_a", "beside_b", "beside_types"):
+        (folder / f"{name}.py").write_text("FAMILIES = ()")
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    text = (
+        "store: {artefacts: a}\nsources: {segments_root: s}\n"
+        "families: beside_a\nskipping: {modules: beside_types}\n"
+    )
+    night = night_of(folder, text, families=("beside_b", "beside_a"))
+    assert night.family_modules == ["beside_a", "beside_b"]
+    load_modules(night.skipping_modules)
+    files = module_files([*night.family_modules, *night.skipping_modules, "json", "__main__", "not_there"])
+    assert files == tuple(str(folder / f"beside_{each}.py") for each in ("a", "b", "types"))

@@ -8,7 +8,16 @@ from typing import Any
 
 import click
 
-from starskip.errors import BAD_INPUT, TRY_AGAIN, StarskipError, exit_code, first_line, printable
+from starskip.errors import (
+    BAD_INPUT,
+    TRACEBACKS,
+    TRY_AGAIN,
+    StarskipError,
+    exit_code,
+    first_line,
+    printable,
+    show_traceback,
+)
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 CLOSED_PIPE = 141
@@ -110,7 +119,12 @@ class _Commands(click.Group):
         """Run the command; an error of Starskip's, or of the file system, is one line on stderr."""
         try:
             return super().invoke(ctx)
+        except click.UsageError as error:
+            if error.__cause__ is not None:
+                show_traceback(error.__cause__)
+            raise
         except StarskipError as error:
+            show_traceback(error)
             click.echo(f"starskip: {error}", err=True)
             return ctx.exit(exit_code(error))
         except BrokenPipeError:
@@ -132,6 +146,7 @@ class _Commands(click.Group):
 
 def _said(error: Exception) -> int:
     """Print the error of the file system, and return the exit code."""
+    show_traceback(error)
     name, words = getattr(error, "filename", None), getattr(error, "strerror", None)
     if name is not None and is_full_disk(error):
         click.echo(f"starskip: {full_disk(error, name)}", err=True)
@@ -143,7 +158,12 @@ def _said(error: Exception) -> int:
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="starskip")
-def main() -> None:
+@click.option(
+    "--tracebacks",
+    is_flag=True,
+    help=f"Show the traceback of an error above its line, as {TRACEBACKS}=1 does, in the night's jobs too.",
+)
+def main(tracebacks: bool) -> None:
     """Index advice for analytic tables, from query logs and table metadata.
 
     \b
@@ -170,3 +190,5 @@ def main() -> None:
     3 wrong input (one line on stderr says what),
     141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    if tracebacks:
+        os.environ[TRACEBACKS] = "1"

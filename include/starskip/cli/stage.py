@@ -26,13 +26,22 @@ from starskip.skipping.registry import load_modules
 @click.option("--run-date", required=True, type=click.DateTime(["%Y-%m-%d"]), help="The night, 2026-11-18.")
 @click.option("--tables", default="", help="Comma separated tables; all if left out.")
 @click.option(
+    "--families",
+    "family_modules",
+    default="",
+    metavar="MODULE[,MODULE...]",
+    help="Modules with families of indexes of your own, beside those that the configuration names.",
+)
+@click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="GROUP.NAME=VALUE",
     help="A setting of docs/settings.md; repeatable.",
 )
-def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Sequence[str]) -> None:
+def stage(
+    name: str, config: str, run_date: datetime, tables: str, family_modules: str, overrides: Sequence[str]
+) -> None:
     """Run one stage of the night (or `all`) in this process, without Airflow and Spark.
 
     Stages read and publish the same artefacts as the nightly DAG's jobs; running one again replaces
@@ -50,6 +59,7 @@ def stage(name: str, config: str, run_date: datetime, tables: str, overrides: Se
         started_at=datetime.now(UTC),
         tables=table_names(tables),
         settings=named_settings(overrides),
+        families=table_names(family_modules),
     )
     night = night_from_config(config, arguments, os.environ)
     load_modules(night.skipping_modules)

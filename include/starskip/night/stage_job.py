@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from starskip.advisor.run.night import Night, StageResult
-from starskip.errors import TRY_AGAIN, StarskipError, exit_code
+from starskip.errors import TRY_AGAIN, StarskipError, exit_code, show_traceback
 from starskip.execution.engine import Engine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.listed_tables import listed_tables
@@ -24,6 +24,7 @@ from starskip.skipping.registry import load_modules
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.files.full_disk import full_disk, is_full_disk
+from starskip.user_modules import module_files
 
 
 def stage_job(stage: Callable[[Engine, Night], StageResult]) -> int:
@@ -35,12 +36,15 @@ def stage_job(stage: Callable[[Engine, Night], StageResult]) -> int:
         load_modules(night.skipping_modules)
         session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
         try:
+            for file in module_files((*night.family_modules, *night.skipping_modules)):
+                session.sparkContext.addPyFile(file)
             result = stage(SparkEngine(session), night)
         except (PySparkException, Py4JError) as error:
             raise understood_failure(error) from error
         finally:
             session.stop()
     except StarskipError as error:
+        show_traceback(error)
         print(f"{stage.__name__}: {error}", file=sys.stderr)  # noqa: T201
         return exit_code(error)
     except OSError as error:

@@ -37,7 +37,7 @@ def configured_form(checkout: Path) -> dict[str, Param]:
     config = night_config(_variable, checkout)
     try:
         document = None if "://" in config else config_document(config)
-        defaults = family_defaults(document.names("families") if document else ())
+        defaults = family_defaults(document.modules("families") if document else ())
         return trigger_form(defaults, known_tables(document) if document else ())
     except (StarskipError, OSError):
         return trigger_form(family_defaults())

@@ -120,7 +120,7 @@ def _places(config: str, names: Sequence[str]) -> list[str]:
         # Only the configuration knows the settings of users' own families.
         from starskip.night.configuration.config_document import config_document
 
-        places = _form_places(config_document(config).names("families"))
+        places = _form_places(config_document(config).modules("families"))
     for name in names:
         if name not in places and name not in NIGHT_PARAMS:
             near = get_close_matches(name, places, n=1, cutoff=0.5) or ["advice.max_indexes"]

@@ -49,6 +49,12 @@ class LogSettings(SettingsGroup):
         "",
         "Field of JSON lines that holds the broker's line, nested with dots; found if left out.",
     )
+    query_text_length: int = setting(
+        0,
+        "The broker's pinot.broker.query.log.length, if it is set; 0 looks in the log for cut texts.",
+        unit="characters",
+        at_least=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 
 from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
@@ -24,6 +20,7 @@ from starskip.errors import ConfigError, SourceError, printable
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.settings.advice_groups import ALL
+from starskip.user_modules import imported_module
 
 BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""
@@ -143,24 +140,14 @@ def _families_of(name: str) -> Sequence[Family]:
 
 def _imported(name: str) -> ModuleType:
     try:
-        if name in sys.modules:
-            return sys.modules[name]
-        file = Path(f"{name}.py")
-        if importlib.util.find_spec(name.partition(".")[0]) is None and file.is_file():
-            spec = importlib.util.spec_from_file_location(name, file)
-            assert spec is not None and spec.loader is not None
-            module = sys.modules[name] = importlib.util.module_from_spec(spec)
-            try:
-                spec.loader.exec_module(module)
-            except BaseException:
-                del sys.modules[name]
-                raise
-            return module
-        return importlib.import_module(name)
+        return imported_module(name)
     except (Exception, SystemExit) as error:
         told = f"module {printable(name)!r} of families cannot be imported"
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            why = "Python finds none of that name, and there is no such file in the current folder"
+            why = (
+                "Python finds none of that name, and there is no such file in the current folder"
+                " or beside the configuration"
+            )
             if name.endswith(".py"):
                 why = f"leave .py out: the module is called {printable(name.removesuffix('.py'))}"
             raise ConfigError(f"{told}: {why}", setting="families") from error

@@ -16,6 +16,7 @@ from starskip.settings.setting_value import WrittenFloat
 from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.open_file import read_small_file
 from starskip.storage.files.path_text import path_text
+from starskip.user_modules import find_modules_in
 
 _NESTED = (
     "store.artefacts",
@@ -64,6 +65,13 @@ class ConfigDocument:
         """Return texts; one of them may hold several, separated by commas."""
         found = [name.strip() for text in self.texts(key) for name in text.split(",")]
         return [name for name in found if name]
+
+    def modules(self, key: str, more: Sequence[str] = ()) -> list[str]:
+        """Return names of Python modules and ``more``, which this process then finds beside the file too."""
+        names = list(dict.fromkeys((*self.names(key), *more)))
+        if names and object_url(self.path) is None:
+            find_modules_in(Path(local_path(self.path)).resolve().parent)
+        return names
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return names with values."""

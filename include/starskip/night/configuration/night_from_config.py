@@ -30,13 +30,17 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 
 @dataclass(frozen=True, slots=True)
 class NightArguments:
-    """Arguments of the caller of a stage; ``settings`` override file and environment."""
+    """Arguments of the caller of a stage; ``settings`` override file and environment.
+
+    ``families``: modules of index families beside those of the file.
+    """
 
     run_date: date
     run_id: str
     started_at: datetime
     tables: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    families: Sequence[str] = ()
 
 
 def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
@@ -50,7 +54,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
             setting="run_date",
         )
     document = config_document(str(path))
-    families = document.names("families")
+    families = document.modules("families", arguments.families)
     settings = _settings(document, families, arguments, environment)
     _spark_conf(document)
     return Night(
@@ -70,7 +74,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         skipping_root=document.beside(document.text("skipping.metadata_root"))
         if document.value("skipping.metadata_root") is not None
         else None,
-        skipping_modules=document.texts("skipping.modules"),
+        skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
     )
 
