@@ -96,6 +96,7 @@ SPELLINGS = {
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
+@setting_option("--message-field", "log.message_field", metavar="FIELD")
 @click.option(
     "--families",
     "family_modules",

@@ -75,7 +75,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     # If all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
-    splits = log_splits(logs.files, night.settings.log.split_bytes)
+    reading = night.settings.log
+    splits = log_splits(logs.files, reading.split_bytes, reading.message_field)
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),
@@ -121,7 +122,9 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
     told = {
-        table: {LAKE_ONLY: True} if table in lake_only else {"log": {**log, "leaves": leaves[table]}}
+        table: {LAKE_ONLY: True}
+        if table in lake_only
+        else {"log": {**log, "not_understood": dict(summary.not_understood), "leaves": leaves[table]}}
         for table in parts
     }
     night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})

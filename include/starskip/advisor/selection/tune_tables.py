@@ -242,7 +242,7 @@ def _workload(
 ) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, int], list[str]]:
     """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more."""
     settings = request.settings
-    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, settings.log.message_field)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}
@@ -270,8 +270,8 @@ def _workload(
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    warnings += [*cut_words(cut), *left_out_words(busy), *rejected.warnings()]
-    return workload, found, leaves, warnings
+    of_log = rejected.warnings(settings.gates.max_not_understood_ratio)
+    return workload, found, leaves, [*warnings, *cut_words(cut), *left_out_words(busy), *of_log]
 
 
 def _queries(
