@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -36,13 +36,16 @@ from starskip.advisor.workload.cut_texts import (
     with_greatest_lengths,
 )
 from starskip.advisor.workload.fold_shapes import fold_shapes
+from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
+from starskip.advisor.workload.known_names import known_names, known_table
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
+from starskip.pinot.hybrid_tables import with_halves
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
@@ -123,6 +126,10 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
+    known = request.source.tables()
+    request = replace(
+        request, tables=tuple(dict.fromkeys(known_table(name, known) for name in request.tables))
+    )
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
@@ -171,9 +178,10 @@ def _each_alone(
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
-    workload, leaves, warnings = _workload(request, progress)
+    hybrids = request.source.hybrids()
+    request = replace(request, tables=with_halves(request.tables, hybrids))
+    workload, found, leaves, warnings = _workload(request, hybrids, progress)
     tables = tuple(request.tables or sorted(workload))
-    found = request.source.facts(request.tables, tables, progress)
     warnings.extend(found.warnings)
     overviews = found.overviews
     shapes_of = partial(_shapes_of, workload)
@@ -230,32 +238,40 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 
 def _workload(
-    request: TuneRequest, progress: Progress
-) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
+    request: TuneRequest, hybrids: frozenset[str], progress: Progress
+) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, int], list[str]]:
+    """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more."""
     settings = request.settings
-    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, settings.log.message_field)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}
-    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
+    halves = HybridRecords(hybrids, FoundSizes(request.source, lambda _, items: items).get)
+    leaf_records = LeafRecords(halves.whole_size, {*request.source.tables(), *hybrids})
     leaves: Counter[str] = Counter()
-    queries = _queries(
-        progress("reading the log", splits), request.tables, rejected, sampling, lengths, leaf_records, leaves
-    )
+    read = progress("reading the log", splits)
+    queries = _queries(read, request.tables, rejected, sampling, lengths, leaf_records, halves, leaves)
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
         busy = busy_keys(rows, settings.workload.max_shapes_per_table)
+        logged = sorted({name for batch in spooled for name in pc.unique(batch.column("table")).to_pylist()})
+        found = request.source.facts(request.tables, request.tables or logged, progress)
+        names = known_names(found.overviews, settings.scoring.pinot_version)
         cut = cut_lengths(settings.log.query_text_length, lengths.values())
         instances = settings.workload.instances_per_shape
-        counted = count_shapes(spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut)
+        counted = count_shapes(
+            spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut, names=names
+        )
         folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
-        for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
+        weights = query_weights(settings.workload.query_weights)
+        for batch in weighted_shapes(folded, weights, names):
             for shape in workload_shapes(batch):
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + cut_words(cut) + left_out_words(busy) + rejected.warnings()
+    of_log = rejected.warnings(settings.gates.max_not_understood_ratio)
+    return workload, found, leaves, [*warnings, *cut_words(cut), *left_out_words(busy), *of_log]
 
 
 def _queries(
@@ -265,6 +281,7 @@ def _queries(
     sampling: list[SamplingSummary],
     lengths: dict[str, TextLengths],
     leaf_records: LeafRecords,
+    halves: HybridRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
@@ -273,7 +290,8 @@ def _queries(
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
             lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(batch)
-            queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            whole = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            queries = halves.of_halves(whole)
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
             leaves.update(leaves_by_table(queries))
