@@ -230,7 +230,7 @@ def test_each_lossy_type_is_found(spark: SparkSession, table: Path, own_types: s
     found = check_indexes(spark, str(table), indexes, predicates=200 * len(indexes), seed=7)
     assert found.never_skipped == ["silent:i"]
     assert {*WRONG} <= found.faults.keys()
-    assert not any("right" in each or "silent" in each for each in found.faults)
+    assert not {"right:i", "silent:i"} & found.faults.keys()
     assert found.wrong >= len(WRONG)
 
 
