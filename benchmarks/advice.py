@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -125,7 +125,7 @@ def write_log(truth: Truth, path: Path) -> None:
                 log.write(log_line(truth.table, number, sql, (entries, 0)))
 
 
-def log_line(table: str, number: int, sql: str, entries: Sequence[float]) -> str:
+def log_line(table: str, number: int, sql: str, entries: Iterable[float]) -> str:
     """Return the broker's line of a query; ``entries``: in filter, and post filter."""
     in_filter, post_filter = map(int, entries)
     return (

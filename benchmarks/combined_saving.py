@@ -1,9 +1,9 @@
 """Coverage of the interval of the saving of all changes together, against what a real Pinot scanned.
 
-Of each table of benchmarks/data/truth, logs of 100 and of 900 queries are drawn from the measured queries
-by their weights. The best measured set of each log is chosen by its votes, and its saving of all entries, in
-filter and post filter, is predicted with its 90 % interval. Printed: the share of the intervals that hold the real
-saving of that set for the whole workload.
+Of each table of benchmarks/data/truth, logs of 100 and of 900 queries are drawn from the measured queries, by
+their weights. The best measured set of each log is chosen by its votes, and its saving of all entries is
+predicted with its 90 % interval. Printed: the share of the intervals that hold the real saving of that set for
+the whole workload.
 
     python benchmarks/combined_saving.py [--logs N] [--table NAME] [--seed N]
 """
