@@ -31,6 +31,7 @@ from starskip.advisor.workload.cut_texts import (
     text_lengths_of,
     with_greatest_lengths,
 )
+from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
@@ -38,6 +39,7 @@ from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.look_for_log import is_of_day, no_log
 from starskip.night.night_logs import NO_TABLE, night_logs
+from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
@@ -170,7 +172,9 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    leaf_records = LeafRecords(sizes.get, sizes.keys())
+    hybrids = hybrid_tables({*sizes, *(tables or ())})
+    halves = HybridRecords(hybrids, sizes.get)
+    leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
         outside = untimed = left_out = shares = 0
@@ -187,7 +191,7 @@ def _write_records(
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
             records = asked.num_rows
-            asked = leaf_records.shared(asked)
+            asked = halves.of_halves(leaf_records.shared(asked))
             is_wanted = _is_wanted(asked, tables)
             kept = asked.filter(is_wanted)
             yield from queries.add(kept.select(QUERIES.names))
