@@ -1,9 +1,9 @@
 r"""Read queries that a broker logged on one line: ``\n`` for a line end, ``\r``, and ``\\`` for a backslash.
 
 Source: `QueryLogger` of Pinot's master since September 2026 (pull request 19453). Its lines have the field
-``workloadName``, as those of master since May 2026 have. Older lines have it not, and show a query as it was
-sent. But lines are rewritten on their way, and queries copied into JSON events: so a text without these fields
-is read as escaped, too, if a backslash stands where no SQL has one, outside literals, names and comments.
+``workloadName``, as those of master since May 2026 have. Older lines have it not, and show a query as it
+was sent. But lines are rewritten on their way, and queries copied into JSON events: so a text without these
+fields is read as escaped, too, if a backslash stands where no SQL has one, outside literals and names.
 """
 
 from __future__ import annotations
