@@ -214,19 +214,100 @@ FAMILIES = (Family("broken", "a thing", "things", answer=answer),)
 """
 
 
-def test_what_fails_on_one_table_of_tune_costs_the_others_nothing(
+def test_a_family_that_fails_is_left_out_of_that_table_alone(
     modules: Path, call: Callable[..., Result], deep_store: Path
 ) -> None:
+    given = ("tune", "--log", LOG, "--segments", deep_store, "--strategy", "estimation")
+    plain = json.loads(call(*given, "--index", "inverted", "--format", "json").stdout)["tables"]
     Path("broken.py").write_text(ONE_FAILS)
-    given = ("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--format", "json")
-    result = call(*given, "--tables", "airlineStats,lineitem", "--index", "inverted,broken")
-    assert result.exit_code == 3
-    assert "table airlineStats: module broken, line 7: broken: answer raised KeyError" in result.stderr
-    assert list(json.loads(result.stdout)["tables"]) == ["lineitem"]
-    alone = call(*given, "--tables", "airlineStats", "--index", "broken")
-    assert alone.exit_code == 3
-    assert alone.stderr.splitlines()[-1].startswith("starskip: module broken, line 7: broken: answer raised")
-    assert alone.stdout == ""
+    result = call(*given, "--families", "broken", "--index", "inverted,broken", "--format", "json")
+    assert result.exit_code == 0
+    words = "module broken, line 7: broken: answer raised KeyError: ?"
+    assert result.stderr.splitlines() == [
+        f"starskip: warning: table airlineStats: family broken is not used: {words}"
+    ]
+    plain["airlineStats"]["not_used"] = {"broken": words}
+    assert json.loads(result.stdout)["tables"] == plain
+    alone = (*given, "--tables", "airlineStats", "--families", "broken", "--index", "broken")
+    assert f"not used, a thing, because {words}" in call(*alone).stdout
+
+
+FAULTY = """
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
+from starskip.advisor.families.family import AccessPath, Family
+from starskip.advisor.families.index import Index
+
+def offer(name, saving=0.5, column="Carrier", config={"tableIndexConfig": {"x": ["y"]}}):
+    def answer(queries):
+        shapes = list(queries.window)[:3]
+        saved = {each: queries.window[each].entries * saving for each in shapes}
+        return AnswerOffer((AnswerCandidate(Index(name, "c"), (column,), saved, config=config),))
+    return answer
+
+def fails(*_):
+    raise ValueError("boom")
+
+def unsteady(leaf, version):
+    return 1 / 0 if leaf.column == "Carrier" else False
+
+class Key:
+    key = "mineColumns"
+    in_force = entry_of = fails
+    def write(self, document, config, added, dropped):
+        fails()
+    def fragment(self, item):
+        fails()
+
+class Late(Key):
+    def in_force(self, config):
+        return ()
+    def entry_of(self, fragment):
+        return fragment
+
+ALWAYS = AccessPath(lambda leaf, version: True, lambda column: None)
+FAMILIES = [
+    Family(name, "a " + name, name, **fields)
+    for name, fields in {
+        "huge": {"answer": offer("huge", 1e9)},
+        "ghost": {"answer": offer("ghost", column="ghost")},
+        "block": {"answer": offer("block", config={"tableIndexConfig": [1]})},
+        "raising": {"answer": fails},
+        "serving": {"path": AccessPath(unsteady, lambda column: None)},
+        "obstacle": {"path": AccessPath(lambda leaf, version: True, fails)},
+        "sizing": {"path": AccessPath(lambda leaf, version: True, lambda column: None, sizes=fails)},
+        "key": {"path": ALWAYS, "config": Key()},
+        "late": {"path": ALWAYS, "config": Late()},
+        "late_answer": {"answer": offer("late_answer", 1.0), "config": Late()},
+        "document": {"path": ALWAYS, "document": lambda columns: {"x": {1}}},
+        "both": {"answer": fails, "path": ALWAYS},
+    }.items()
+]
+"""
+
+
+def test_no_faulty_family_changes_the_advice_of_the_others(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    config = {"tableName": "airlineStats", "tableIndexConfig": {"of": "later"}}
+    Path("old.json").write_text(json.dumps(config))
+    given = ("--table-config", "old.json", "--strategy", "estimation", "--index")
+    plain = tuned(call, deep_store, *given, "inverted,range", "--config-out", "plain.json")
+    Path("broken.py").write_text(FAULTY)
+    common = ("--log", LOG, "--segments", deep_store, "--tables", "airlineStats", "--format", "json")
+    names = (
+        "inverted,range,huge,ghost,block,raising,serving,obstacle,sizing,key,late,late_answer,document,both"
+    )
+    result = call("tune", *common, *given, names, "--families", "broken", "--config-out", "new.json")
+    assert result.exit_code == 0, result.stderr
+    advice = json.loads(result.stdout)["tables"]["airlineStats"]
+    assert set(advice.pop("not_used")) == set(names.split(",")[2:])
+    assert advice == plain
+    assert Path("new.json").read_text() == Path("plain.json").read_text()
+    told = re.findall(
+        r"warning: table airlineStats: family (\w+) is not used: module broken, line \d+: ", result.stderr
+    )
+    assert sorted(told) == sorted(names.split(",")[2:])
+    assert len(result.stderr.splitlines()) == len(told)
 
 
 def test_the_path_family_of_the_page_has_its_own_words_and_codes(

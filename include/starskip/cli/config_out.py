@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.advisor.families.family import Family
-from starskip.advisor.families.family_edit import family_edit
 from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.written_advice import advised_edits
 from starskip.errors import ConfigError
 from starskip.pinot.proposed_config import KeyEdit, with_edits
 from starskip.pinot.table_config import TableConfig, given_config
@@ -54,20 +54,9 @@ class ConfigOut:
         for table in sorted(unadvised):
             yield f"{self.target}: no advice for table {table}, its config is written as it was"
 
-    def _edits(self, advice: TableAdvice) -> list[KeyEdit]:
-        """Return the edits of the families; a sort order beside other indexes is not written."""
-        chosen = [item.index for item in advice.recommendation.chosen]
-        drops = [drop.index for drop in advice.drops]
-        answers = advice.answers.answers
-        return [
-            family_edit(
-                family,
-                [item.column for item in chosen if item.family == family.name],
-                [item.column for item in drops if item.family == family.name],
-                [item.config for item in answers if item.index.family == family.name],
-            )
-            for family in self.families
-        ]
+    def _edits(self, advice: TableAdvice) -> Sequence[KeyEdit]:
+        used = [family for family in self.families if family.name not in advice.not_used]
+        return advised_edits(advice, used)
 
     def _replace(self, text: str) -> None:
         target = Path(self.target).absolute()

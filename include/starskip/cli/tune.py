@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
+from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
@@ -160,24 +161,30 @@ def tune(
         raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
     wanted = table_names(tables)
     current = read_table_configs(configs)
-    in_force = configured_indexes(current, families.known)
-    request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
+    in_force, faults = without_faulty(
+        {}, lambda names: configured_indexes(current, families.without(names).known)
+    )
+    request = TuneRequest(
+        logs, segments, wanted, in_force, families, settings, metadata, weights, current, faults
+    )
     out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
     with located_faults(modules):
         answer = tune_tables(request, progress)
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
-    for warning in answer.warnings:
+    of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
+    for warning in (*answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)
     basis = _basis(request)
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
+    told = [(each, families.without(each.not_used)) for each in answer.tables]
     if output == "json":
-        click.echo(json.dumps({"tables": {a.table: tune_document(a, families) for a in answer.tables}}))
+        click.echo(json.dumps({"tables": {each.table: tune_document(each, used) for each, used in told}}))
     else:
-        text = "\n\n".join(tune_text(a, families, is_guess=not logs) for a in answer.tables)
+        text = "\n\n".join(tune_text(each, used, is_guess=not logs) for each, used in told)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
     if answer.failures:
         click.get_current_context().exit(BAD_INPUT)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from starskip.advisor.cost.facts_source import FactsSource
 from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.leaf_records import TableSize
 from starskip.errors import SourceError
@@ -20,7 +21,10 @@ def table_sizes(engine: Engine, night: Night) -> Mapping[str, TableSize]:
     snapshot = night.store.snapshot("table_facts", night.date_text)
     if snapshot is None:
         return {}
-    overviews = read_overviews(engine, night, sorted(snapshot.tables))
+    tables = sorted(snapshot.tables)
+    overviews, _ = without_faulty(
+        {}, lambda names: read_overviews(engine, night.without_families(names), tables)
+    )
     return {table: _size(overview) for table, overview in overviews.items()}
 
 

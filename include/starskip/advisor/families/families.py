@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -37,6 +37,15 @@ class FamilyChoice:
     def with_path(self) -> tuple[Family, ...]:
         """The considered families that answer predicates of a column."""
         return tuple(family for family in self.asked if family.path is not None)
+
+    def without(self, names: Collection[str]) -> FamilyChoice:
+        """Return the choice without the families of these names."""
+        if not names:
+            return self
+        asked, known = (
+            tuple(family for family in each if family.name not in names) for each in (self.asked, self.known)
+        )
+        return FamilyChoice(asked, known)
 
     def has(self, family: Family) -> bool:
         """Return whether ``family`` is considered."""
@@ -178,5 +187,5 @@ def families_of(settings: Settings, modules: Iterable[str] = ()) -> FamilyChoice
 
 
 def families_of_night(night: Night) -> FamilyChoice:
-    """Return the families that a night considers."""
-    return families_of(night.settings, night.family_modules)
+    """Return the families that a night considers, without those that failed in it."""
+    return families_of(night.settings, night.family_modules).without(night.left_out_families)
