@@ -170,7 +170,6 @@ def test_a_night_advises_it_and_its_report_says_so(
         ("def (", "SyntaxError", 3),
         ("import sys; sys.exit(5)", "SystemExit: 5", 3),
         ("import not_there_at_all", "not_there_at_all", 3),
-        ("from starskip.advisor.families.families import BUILT_IN as FAMILIES", "is called", 3),
     ],
 )
 def test_a_module_that_is_none_is_one_line(
@@ -189,6 +188,95 @@ def test_a_module_that_is_none_is_one_line(
     staged = call("stage", "parse_query_logs", "--config", "night.yaml", "--run-date", "2026-11-20")
     assert staged.exit_code == 3, "the configuration file is input"
     assert words in staged.stderr
+
+
+CLASHES = """
+from starskip.advisor.families.answer import AnswerOffer
+from starskip.advisor.families.family import Family
+
+def answer(queries):
+    return AnswerOffer()
+
+FAMILIES = [Family(name, "a", "b", answer=answer) for name in ("inverted", "Bad Name,x", "mine", "mine")]
+FAMILIES.append(Family("neither", "a", "b"))
+FAMILIES.append(Family("odd", 3, "b", answer=answer))
+"""
+
+
+def test_a_family_that_cannot_be_one_is_left_out_of_tune_and_stops_a_night(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(CLASHES)
+    given = (
+        "--tables",
+        "airlineStats",
+        "--strategy",
+        "estimation",
+        "--families",
+        "broken",
+        "--format",
+        "json",
+    )
+    common = ("tune", "--log", LOG, "--segments", deep_store, *given, "--index")
+    result = call(*common, "inverted,mine")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["tables"]["airlineStats"]["inverted_index_columns"]
+    words = (
+        "'inverted', which another one is",
+        "'Bad Name,x', which must be",
+        "'mine', which another",
+        "neither an access path",
+        "singular that is no text",
+    )
+    for line, word in zip(result.stderr.splitlines(), words, strict=True):
+        assert line.startswith("starskip: warning: a family is not used: module ")
+        assert word in line
+    named = call(*common, "odd")
+    assert named.exit_code == 2
+    assert "'odd' is no family of indexes" in named.stderr
+    assert "family odd has singular that is no text" in named.stderr
+    night = {"store": {"artefacts": "a"}, "sources": {"segments_root": "s"}, "families": "broken"}
+    Path("night.yaml").write_text(json.dumps(night))
+    staged = call("stage", "parse_query_logs", "--config", "night.yaml", "--run-date", "2026-11-20")
+    assert staged.exit_code == 3
+    assert "'inverted', which another one is called too" in staged.stderr
+
+
+UNITS = """
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, Unit
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index
+
+def answer(queries):
+    shape = max(queries.window, key=lambda each: queries.window[each].entries)
+    spared = {s.shape_id: s.segments_queried - s.segments_matched for s in queries.shapes}
+    unit = Unit("segments", 10.0)
+    saved = {shape: spared[shape] * 0.5}, {shape: 1e12}
+    return AnswerOffer(tuple(
+        AnswerCandidate(Index("spare", str(number)), ("Carrier",), each, unit=unit)
+        for number, each in enumerate(saved)
+    ), max_answers=1)
+
+FAMILIES = (Family("spare", "a spare", "spares", answer=answer),)
+"""
+
+
+def test_savings_in_another_unit_are_shown_beside_entries_and_refusals_are_told(
+    modules: Path, call: Callable[..., Result], deep_store: Path
+) -> None:
+    Path("broken.py").write_text(UNITS)
+    given = ("--families", "broken", "--index", "spare", "--strategy", "estimation")
+    advice = tuned(call, deep_store, *given)
+    (chosen,) = advice["indexes"]
+    assert 0 < chosen["saving_ratio"] <= 1
+    assert chosen["saving"] == {"unit": "segments", "amount": 1e12, "entries_each": 10.0}
+    (refused,) = [each for each in advice["refused"] if each.get("kind") == "spare"]
+    assert refused["columns"] == ["Carrier"]
+    assert refused["reason"] in ("below_min_gain", "covered_by_chosen")
+    assert refused["detail"].startswith("by itself it saves ")
+    text = call("tune", "--log", LOG, "--segments", deep_store, "--tables", "airlineStats", *given).stdout
+    assert "(1,000,000,000,000 segments)" in text
+    assert "refused a spare by Carrier: " in text
 
 
 def test_a_module_with_its_ending_gets_a_hint(

@@ -146,17 +146,18 @@ def tune(
     if query_weights is not None:
         settings_given["workload__query_weights"] = _query_weights(query_weights)
     modules = table_names(family_modules)
+    wrong: list[str] = []
     try:
-        settings = family_defaults(modules)
+        settings = family_defaults(modules, wrong)
         given = given_settings(settings_given)
         settings = checked_overrides(settings, given, origin="arguments")
         by_name = named_settings(named)
         settings = checked_overrides(settings, by_name, origin="--set")
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
-        families = families_named(names, load_families(modules))
+        families = families_named(names, load_families(modules, []))
     except ConfigError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError("; ".join([str(error), *wrong])) from error
     if config_out and len(configs) != 1:
         raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
     wanted = table_names(tables)
@@ -173,7 +174,7 @@ def tune(
     for warning in out.write(answer.tables) if out else ():
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
-    for warning in (*answer.warnings, *of_families):
+    for warning in (*wrong, *answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)
