@@ -140,6 +140,49 @@ def test_a_log_last_changed_before_the_day_is_not_opened(tmp_path: Path) -> None
     assert found["sales"] == 1
 
 
+def spark_query(number: int) -> tuple[str, str]:
+    """Return the lines of a query that reads ``sales``: its start, and the rest."""
+    name = "org.apache.spark.sql.execution.ui.SparkListener"
+    scan = {
+        "nodeName": "Scan parquet",
+        "simpleString": "",
+        "children": [],
+        "metadata": {
+            "Format": "Parquet",
+            "Location": f"InMemoryFileIndex(1 paths)[{SALES}]",
+            "DataFilters": f"[(id#1L = {number})]",
+            "ReadSchema": "struct<id:bigint>",
+        },
+        "metrics": [{"name": "number of files read", "accumulatorId": number}],
+    }
+    start = {"Event": f"{name}SQLExecutionStart", "executionId": number, "time": NOON, "sparkPlanInfo": scan}
+    read_files = {
+        "Event": f"{name}DriverAccumUpdates",
+        "executionId": number,
+        "accumUpdates": [[number, 3]],
+    }
+    end = {"Event": f"{name}SQLExecutionEnd", "executionId": number, "time": NOON + 5}
+    return json.dumps(start), f"{json.dumps(read_files)}\n{json.dumps(end)}"
+
+
+def test_a_query_over_two_files_of_one_application_counts(tmp_path: Path) -> None:
+    """Files from before the night are not opened, and what lacks among those of the night is told."""
+    start, rest = spark_query(7)
+    old = write_log(tmp_path, ["{damaged"], "eventlog-2026-11-18--10-00")
+    os.utime(old, (0, NOON / 1000 - 36 * 3600))
+    write_log(tmp_path, [start], "eventlog-2026-11-20--12-00")
+    write_log(tmp_path, [rest], "eventlog")
+    rolled = tmp_path / "events" / "eventlog_v2_app"
+    rolled.mkdir()
+    for number, text in zip((1, 3), spark_query(8), strict=True):
+        (rolled / f"events_{number}_app").write_text(text)
+    made, found = read(night_of(tmp_path))
+    assert found["sales"] == 2
+    assert made.counts["event_logs"] == 2
+    told = "files missing in the event log eventlog_v2_app: 2: what queries did in them is not known"
+    assert made.warnings == (told,)
+
+
 def test_a_day_without_a_query_is_told_of(tmp_path: Path) -> None:
     write_log(tmp_path, [event(1, started_ms=NOON - 48 * HOUR)])
     made, found = read(night_of(tmp_path))

@@ -123,6 +123,7 @@ def test_a_hybrid_table_keeps_its_file(tmp_path: Path) -> None:
         "streamConfigs": {"topic": "t"},
         "invertedIndexColumns": ["x"],
         "starTreeIndexConfigs": [NEW],
+        "enableDynamicStarTreeCreation": True,
     }
 
 
@@ -184,7 +185,8 @@ def test_what_was_in_force_and_is_not_dropped_stays(tmp_path_factory: Any, data:
     assert {k: v for k, v in proposed.items() if k not in unchanged} == {
         k: v for k, v in document.items() if k not in unchanged
     }
-    assert list(proposed["tableIndexConfig"]) == list(index_config)
+    flag = ["enableDynamicStarTreeCreation"] if len(again.star_tree_index_configs) > kept else []
+    assert list(proposed["tableIndexConfig"]) == [*index_config, *flag]
     assert with_edits(config, edits()) == document
 
 

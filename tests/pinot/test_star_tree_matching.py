@@ -54,6 +54,19 @@ BY_RELEASE = (
     ("SELECT MIN(x), COUNT(*) FROM t", "1.3", "from_dictionary"),
     ("SELECT MIN(x), COUNT(*) FROM t", "1.4", USED),
     ("SELECT SUM(x), COUNT(*) FROM t", "0.11", USED),
+    # Options of the query, in any spelling and on either side.
+    ("SET useStarTree=false; SELECT SUM(x) FROM t WHERE a = 1", "1.5.1", "use_star_tree"),
+    (
+        "SELECT SUM(x) FROM t WHERE a = 1; set timeoutMs=1; set \"USESTARTREE\"='False';",
+        "0.11",
+        "use_star_tree",
+    ),
+    ("SELECT SUM(x) FROM t WHERE a = 1 option(timeoutMs=1, usestartree=FALSE)", "0.9", "use_star_tree"),
+    ("SET useStarTree=true; SELECT SUM(x) FROM t WHERE a = 1", "0.11", USED),
+    ("SET enableNullHandling=true; SELECT SUM(x) FROM t WHERE a = 1", "0.11", "null_handling"),
+    ("SELECT SUM(x) FROM t GROUP BY a OPTION(enableNullHandling='true')", "1.2", "null_handling"),
+    ("SELECT SUM(x) FROM t GROUP BY a OPTION(enableNullHandling='true')", "1.3", USED),
+    ("SET enableNullHandling=false; SELECT SUM(x) FROM t WHERE a = 1", "0.11", USED),
     # Parameters of sketches, 1.3.
     ("SELECT DISTINCTCOUNTHLL(x, 12) FROM t WHERE a = 1", "1.2", USED),
     ("SELECT DISTINCTCOUNTHLL(x, 12) FROM t WHERE a = 1", "1.3", "parameter"),
@@ -119,6 +132,18 @@ def test_facts_of_a_segment_decide() -> None:
     assert reason(SegmentColumns(truth=known)) == USED
     assert reason(SegmentColumns(truth=known, raw=frozenset("b"))) == "raw_column"
     assert reason(SegmentColumns(truth=known, multi_value=frozenset("x"))) == "multi_value"
+
+
+@pytest.mark.parametrize("column", ["a", "b", "c", "d", "x"])
+def test_a_query_that_handles_nulls_uses_no_tree_where_its_columns_have_some(column: str) -> None:
+    sql = "SELECT SUM(x), COUNT(b) FILTER (WHERE d = 2) FROM t WHERE a = 1 GROUP BY c"
+    rules, nulls = star_tree_rules("1.3"), SegmentColumns(nulls=frozenset(column))
+    handling = pinot_query(f"SET enableNullHandling=true; {sql}").aggregation
+    refused = tree_parts(handling, rules, nulls)
+    assert isinstance(refused, NotServed)
+    assert f"column {column} has some" in refused.detail
+    assert not isinstance(tree_parts(handling, rules, SegmentColumns(nulls=frozenset("y"))), NotServed)
+    assert not isinstance(tree_parts(pinot_query(sql).aggregation, rules, nulls), NotServed)
 
 
 def test_indexes_count_rows_before_trees_do() -> None:

@@ -1,4 +1,4 @@
-"""A broker log as a broker with sqlRedaction writes it."""
+"""A broker log as brokers write it that leave texts out: with sqlRedaction, or with a greatest length."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def redacted_texts() -> Mapping[str, str]:
 def redacted_log(log: Path, *, mode: str = "literal_values") -> str:
     """Return the text of ``log`` with its queries redacted, each record on one line."""
     return "".join(_redacted(record, mode) for record in _records(gzip.decompress(log.read_bytes()).decode()))
+
+
+def cut_log(log: Path, length: int) -> str:
+    """Return the text of ``log`` as a broker writes it that logs ``length`` characters of a query."""
+    records = [record.partition(",query=") for record in _records(gzip.decompress(log.read_bytes()).decode())]
+    return "".join(f"{head}{field}{query.rstrip(chr(10))[:length]}\n" for head, field, query in records)
 
 
 def _records(text: str) -> Iterator[str]:

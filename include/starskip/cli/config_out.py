@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.advisor.families.family import Family
+from starskip.advisor.selection.advised_edits import advised_edits
 from starskip.advisor.selection.table_advice import TableAdvice
-from starskip.advisor.selection.written_advice import advised_edits
 from starskip.errors import ConfigError
-from starskip.pinot.proposed_config import KeyEdit, with_edits
+from starskip.pinot.proposed_config import with_edits
 from starskip.pinot.table_config import TableConfig, given_config
 
 
@@ -47,16 +47,12 @@ class ConfigOut:
             found = by_table.get(config.table)
             if found is None:
                 unadvised.add(config.table)
-            return with_edits(config, self._edits(found) if found else ())
+            return with_edits(config, advised_edits(found, self.families) if found else ())
 
         document = given_config(self.source, changed)
         self._replace(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         for table in sorted(unadvised):
             yield f"{self.target}: no advice for table {table}, its config is written as it was"
-
-    def _edits(self, advice: TableAdvice) -> Sequence[KeyEdit]:
-        used = [family for family in self.families if family.name not in advice.not_used]
-        return advised_edits(advice, used)
 
     def _replace(self, text: str) -> None:
         target = Path(self.target).absolute()

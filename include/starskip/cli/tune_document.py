@@ -60,6 +60,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(_chosen(item, families.known) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
+        "combined": advice.combined.to_document(),
         **({"not_used": dict(advice.not_used)} if advice.not_used else {}),
         **_proof(advice),
         **_of_log(advice),

@@ -9,16 +9,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time, timedelta
 from functools import partial
+from itertools import dropwhile
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.lake_queries import lake_queries, merged_lake_queries
-from starskip.advisor.workload.spark_events.event_logs import EventLog, event_logs
+from starskip.advisor.workload.spark_events.event_logs import EventLog, event_log_files, event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, RejectedLine, SqlExecution
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
 from starskip.advisor.workload.table_locations import TableLocations
@@ -43,6 +44,7 @@ from starskip.storage.staged_write import StagedWrite
 
 LAKE_QUERIES = "lake_queries"
 _REJECTED = "rejected_records"
+_NAMED_GAPS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,10 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     if not night.event_log_paths or not tables:
         return LakeLogs()
     neighbours = night.settings.log.read_neighbouring_days
-    paths, warnings = night_paths(night.event_log_paths, night.run_date, event_logs, neighbours=neighbours)
-    logs = [log for log in event_logs(paths) if _may_hold(log, night)]
+    paths, warnings = night_paths(
+        night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours
+    )
+    logs = [kept for each in event_logs(paths) if (kept := _of_night(each, night)).files]
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     schemas, unknown = _schemas(tables)
     warnings = (*warnings, *unknown)
@@ -76,8 +80,10 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     )
     tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    missing: list[str] = []
     for note in map(json.loads, notes_of(messages, LAKE_QUERIES)):
         reasons.update(note.pop("reasons"))
+        missing += note.pop("missing")
         tally.update(note)
     parts = parts_of(messages, LAKE_QUERIES)
     log = {"logs": len(logs), **tally, "rejected": dict(sorted(reasons.items()))}
@@ -87,6 +93,10 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     )
     problems = [
         f"{count} lines of event logs rejected: {reason}" for reason, count in sorted(reasons.items())
+    ]
+    problems += [
+        f"files missing in the event log {each}: what queries did in them is not known"
+        for each in sorted(missing)[:_NAMED_GAPS]
     ]
     if not tally["lake_queries"]:
         problems.append(
@@ -117,10 +127,14 @@ def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequen
     return found, failed
 
 
-def _may_hold(log: EventLog, night: Night) -> bool:
-    """Return whether a log may hold queries of the night: not if it was last changed before the night."""
-    changed = last_changed_day(log.files[-1], night.settings.log.time_zone) if log.files else date.min
-    return changed is None or changed >= night.run_date
+def _of_night(log: EventLog, night: Night) -> EventLog:
+    """Return the log without its first files, as far as they were last changed before the night."""
+
+    def is_former(file: str) -> bool:
+        changed = last_changed_day(file, night.settings.log.time_zone)
+        return changed is not None and changed < night.run_date
+
+    return replace(log, files=tuple(dropwhile(is_former, log.files)))
 
 
 def _bounds_ms(day: date, time_zone: str) -> tuple[int, int]:
@@ -142,6 +156,7 @@ def _write_queries(
     merged = merged_lake_queries(())
     tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    missing: list[str] = []
     for log in logs:
         summary = LogSummary()
         run_day = _RunDay(start_ms, end_ms, tally)
@@ -151,11 +166,13 @@ def _write_queries(
         for name in ("lines", "events", "other", "unfinished", "without_start"):
             tally[name] += getattr(summary, name)
         reasons.update(summary.reasons)
+        missing += summary.missing[:_NAMED_GAPS]
         if summary.rejected:
             yield from rejected.add(_rejected_rows(summary.rejected))
     for batch in merged.to_batches():
         yield from queries.add(batch)
-    yield note_message(LAKE_QUERIES, NO_TABLE, json.dumps({**tally, "reasons": reasons}))
+    note = {**tally, "reasons": reasons, "missing": missing[:_NAMED_GAPS]}
+    yield note_message(LAKE_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
 

@@ -22,6 +22,15 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.table_sizes import table_sizes
 from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.workload.cut_texts import (
+    CUT_LENGTHS,
+    TextLengths,
+    cut_lengths,
+    cut_words,
+    text_lengths,
+    text_lengths_of,
+    with_greatest_lengths,
+)
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
@@ -79,6 +88,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     outside = untimed = left_out = 0
     leaves: Counter[str] = Counter()
     shares = 0
+    lengths: dict[str, TextLengths] = {}
     for note in map(json.loads, notes_of(messages, _QUERIES)):
         left_out += note.pop("left_out")
         shares += note.pop("shares")
@@ -87,6 +97,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         untimed += note.pop("untimed_queries")
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
+        path, of_split = note.pop("lengths")
+        lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_split)
         summary += LogSummary(**note)
     if not summary.records and in_pinot != frozenset():
         # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
@@ -96,6 +108,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
     log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
+    if cut := cut_lengths(night.settings.log.query_text_length, lengths.values()):
+        log[CUT_LENGTHS] = list(cut)
     if shares:
         # Records beyond the first that queries of several tables are shared out to.
         log["multi_stage_shares"] = shares
@@ -110,7 +124,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     }
     night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
-    warnings = [*logs.warnings, *([sampling.words] if sampling.dropped_lines else [])]
+    warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
     if untimed:
         warnings.append(
             f"{untimed} queries have no time: they count for this night, which their files may hold"
@@ -153,17 +167,19 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    leaf_records = LeafRecords(sizes.get)
+    leaf_records = LeafRecords(sizes.get, sizes.keys())
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
         outside = untimed = left_out = shares = 0
+        lengths = TextLengths()
         leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
-            tonight = batch.filter(is_of_day(batch, run_date, untimed=may_be_tonight))
+            tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
+            lengths += text_lengths(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
@@ -192,6 +208,7 @@ def _write_records(
             "leaves": leaves,
             "strangers": sorted(strangers),
             "sampling": asdict(sampling),
+            "lengths": [split.path, lengths.to_json()],
         }
         yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()

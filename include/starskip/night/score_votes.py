@@ -13,18 +13,21 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
-from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
+from starskip.advisor.run.gate import mapping_of
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes, merge_shapes
+from starskip.advisor.workload.cut_texts import CUT_LENGTHS
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEYED_BY, BusyKeys
+from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
@@ -126,7 +129,14 @@ def _workload_parts(
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)
-    count = partial(count_shapes, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+    names = known_names(sound_overviews(engine, night, tables), settings.scoring.pinot_version)
+    count = partial(
+        count_shapes,
+        instances_per_shape=settings.workload.instances_per_shape,
+        busy=busy,
+        cut_lengths=_cut_lengths(snapshot, tables),
+        names=names,
+    )
     merge = partial(
         _merge_and_fold, settings.workload.instances_per_shape, settings.workload.max_shapes_per_table
     )
@@ -135,8 +145,14 @@ def _workload_parts(
     merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
     if settings.workload.query_weights:
         weights = query_weights(settings.workload.query_weights)
-        merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
+        merged = merged.map(partial(weighted_shapes, weights=weights, names=names), WORKLOAD)
     return _written(night, "workload", merged, tables)
+
+
+def _cut_lengths(snapshot: Snapshot, tables: Sequence[str]) -> frozenset[int]:
+    """Return the lengths at which brokers cut the texts of the tables' queries."""
+    logs = (mapping_of(part.properties.get("log")) for part in snapshot.parts(tables).values())
+    return frozenset(length for log in logs for length in log.get(CUT_LENGTHS, ()))
 
 
 def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]) -> Rows:

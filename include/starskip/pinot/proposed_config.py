@@ -7,13 +7,15 @@ know, and the order of all keys.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from starskip.pinot.column_key import INDEX_CONFIG, ConfigKey
 from starskip.pinot.table_config import TableConfig, given_config, read_table_configs
+
+_TREES = ("starTreeIndexConfigs", "enableDefaultStarTree")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,14 @@ def with_edits(config: TableConfig, edits: Sequence[KeyEdit]) -> dict[str, Any]:
     document[INDEX_CONFIG] = dict(document.get(INDEX_CONFIG) or {})
     for edit in edits:
         edit.key.write(document, config, edit.added, edit.dropped)
+    _build_on_reload(document[INDEX_CONFIG], config.document.get(INDEX_CONFIG) or {})
     if not document[INDEX_CONFIG]:
         del document[INDEX_CONFIG]
         return document | {key: value for key, value in config.document.items() if key == INDEX_CONFIG}
     return document
+
+
+def _build_on_reload(index_config: dict[str, Any], before: Mapping[str, Any]) -> None:
+    """Let a reload build new star-trees: without the flag Pinot leaves the trees of segments as they are."""
+    if any(index_config.get(key) and index_config.get(key) != before.get(key) for key in _TREES):
+        index_config["enableDynamicStarTreeCreation"] = True

@@ -7,7 +7,9 @@ they take the first tree of the configuration that has all columns and pairs (is
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from starskip.errors import printable
 from starskip.pinot.star_tree_filter import (
@@ -19,7 +21,8 @@ from starskip.pinot.star_tree_filter import (
     open_truth,
 )
 from starskip.pinot.star_tree_rules import DEFAULT_PARAMETERS, FROM_DICTIONARY, StarTreeRules
-from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate
+from starskip.sql.predicate import And, Constant, Leaf, Not, Or, Predicate, columns_of
+from starskip.sql.query_options import DEFAULTS, QueryOptions
 
 Pair = tuple[str, str]
 """Function and column, as functionColumnPairs have them; the column of COUNT is always ``*``."""
@@ -44,7 +47,8 @@ class PinotAggregation:
     """An aggregation query as Pinot plans it.
 
     ``group_by_columns``: the columns of all expressions of GROUP BY. ``is_grouped``: whether there is one.
-    ``is_distinct``: SELECT DISTINCT, or a GROUP BY without any aggregation, which becomes one.
+    ``is_distinct``: SELECT DISTINCT, or a GROUP BY without any aggregation, which becomes one. ``options``:
+    the query's. ``aggregated_columns``: the columns in its aggregations, also those that COUNT counts.
     """
 
     aggregations: tuple[Aggregation, ...]
@@ -52,22 +56,28 @@ class PinotAggregation:
     group_by_columns: tuple[str, ...] = ()
     is_grouped: bool = False
     is_distinct: bool = False
+    options: QueryOptions = DEFAULTS
+    aggregated_columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentColumns:
     """Column properties of one segment: columns without a dictionary, and columns with several values a row.
 
-    ``by_bitmap``: whether an index answers a leaf as a bitmap.
+    ``nulls``: columns with nulls. ``by_bitmap``: whether an index answers a leaf as a bitmap.
     """
 
     raw: frozenset[str] = frozenset()
     multi_value: frozenset[str] = frozenset()
+    nulls: frozenset[str] = frozenset()
     by_bitmap: LeafTruth = open_truth
     truth: LeafTruth = open_truth
 
 
 NO_FACTS = SegmentColumns()
+
+WITHOUT_TREES = "use_star_tree"
+"""The reason of queries with useStarTree=false."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +102,8 @@ def tree_parts(
     query: PinotAggregation, rules: StarTreeRules, facts: SegmentColumns = NO_FACTS
 ) -> tuple[TreePart, ...] | NotServed:
     """Return the demands of the plans of ``query``, one for each FILTER, or why trees are not used."""
+    if not query.options.uses_star_tree:
+        return NotServed(WITHOUT_TREES, "it does without star-trees (useStarTree=false)")
     if query.is_distinct:
         return NotServed(
             "distinct", "Pinot answers DISTINCT, and GROUP BY without aggregation, without trees"
@@ -101,6 +113,8 @@ def tree_parts(
     conditions = tuple(dict.fromkeys(each.condition for each in query.aggregations))
     if conditions != (None,) and not rules.filtered_aggregations:
         return NotServed("filter_clause", "it has FILTER, which star-trees take from Pinot 1.1 on")
+    if query.options.handles_nulls and (lack := _nulls_lack(query, conditions, rules, facts)):
+        return lack
     if not rules.trees_first and conditions == (None,) and not query.is_grouped:
         without = _without_scan(query, rules, facts)
         if without is not None:
@@ -148,6 +162,27 @@ def _part(
         return found
     part = TreePart(tuple(pairs), found, query.group_by_columns, condition)
     return _columns_lack(part, facts) or part
+
+
+def _nulls_lack(
+    query: PinotAggregation,
+    conditions: Iterable[Predicate | None],
+    rules: StarTreeRules,
+    facts: SegmentColumns,
+) -> NotServed | None:
+    """Return why a query that handles nulls uses no tree, None if it does."""
+    if not rules.where_no_nulls:
+        return NotServed(
+            "null_handling", "it handles nulls (enableNullHandling), as star-trees do from Pinot 1.3 on"
+        )
+    filters = (columns_of(each) for each in (query.filter, *conditions) if each is not None)
+    asked = (*query.aggregated_columns, *query.group_by_columns, *chain.from_iterable(filters))
+    name = next((name for name in asked if name in facts.nulls), None)
+    if name is None:
+        return None
+    return NotServed(
+        "null_handling", f"it handles nulls (enableNullHandling), and column {printable(name, 60)} has some"
+    )
 
 
 def _columns_lack(part: TreePart, facts: SegmentColumns) -> NotServed | None:

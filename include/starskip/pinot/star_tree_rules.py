@@ -58,6 +58,10 @@ class StarTreeRules:
     """0.11, FastFilteredCountOperator: COUNT(*) alone where indexes answer the whole filter (1.4: if no tree
     does)."""
 
+    where_no_nulls: bool
+    """1.3, StarTreeUtils.createStarTreeBasedProjectOperator: queries that handle nulls (enableNullHandling),
+    where none of their columns has nulls; before, none, but for a GROUP BY until 1.0, which loses nulls."""
+
     stored: Mapping[str, str] = field(default_factory=dict)
     """1.1, AggregationFunctionColumnPair.getStoredType: functions that read another function's value."""
 
@@ -74,5 +78,6 @@ def star_tree_rules(pinot_version: str) -> StarTreeRules:
         same_parameters=release >= (1, 3),
         trees_first=release >= (1, 4),
         counts_from_bitmaps=release >= (0, 11),
+        where_no_nulls=release >= (1, 3),
         stored=stored,
     )

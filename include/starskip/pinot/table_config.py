@@ -57,6 +57,11 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     return found
 
 
+def table_config(document: dict[str, Any]) -> TableConfig:
+    """Return the configuration of one table as JSON; raises ConfigError naming the key that is wrong."""
+    return _config(str(document.get("tableName")), document, None)
+
+
 def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
     """Return the document of the file at ``path``, with ``changed`` applied to each configuration.
 

@@ -45,6 +45,12 @@ class LogSettings(SettingsGroup):
         unit="bytes",
         at_least=1,
     )
+    query_text_length: int = setting(
+        0,
+        "The broker's pinot.broker.query.log.length, if it is set; 0 looks in the log for cut texts.",
+        unit="characters",
+        at_least=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from starskip.sql.pinot_dialect import PinotDialect, is_infix_not
+from starskip.sql.function_names import canonical_name
+from starskip.sql.pinot_dialect import PinotDialect, infix_not, is_infix_not
 from starskip.sql.predicate import And, Bound, Constant, Leaf, Not, Operator, Or, Predicate, Slot
 
 _COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
@@ -19,7 +20,18 @@ _COMPARISONS: dict[type[exp.Expression], tuple[str, str]] = {
 }
 """Each comparison and its mirror, for a literal on the left."""
 
-_OWN_INDEX = {"TEXT_MATCH", "TEXT_CONTAINS", "JSON_MATCH", "VECTOR_SIMILARITY"}
+_OWN_INDEX = {"textmatch", "textcontains", "jsonmatch", "vectorsimilarity", "vectorsimilarityradius"}
+_PREDICATES: dict[str, type[exp.Expression]] = {
+    "equals": exp.EQ,
+    "notequals": exp.NEQ,
+    "lessthan": exp.LT,
+    "lessthanorequal": exp.LTE,
+    "greaterthan": exp.GT,
+    "greaterthanorequal": exp.GTE,
+    "like": exp.Like,
+    "regexplike": exp.RegexpLike,
+}
+"""Functions of two arguments that Pinot takes for predicates (FilterKind), in their canonical names."""
 
 _NEGATED = {
     Operator.IN: Operator.NOT_IN,
@@ -43,11 +55,29 @@ def filter_tree(expression: exp.Expression) -> Predicate:
         case exp.Column():
             # A boolean column by itself; Pinot rewrites it to ``column = true``.
             return Leaf(Operator.EQUAL, expression.name, constants=("true",))
+        case exp.Anonymous() if called := _called_predicate(expression):
+            return filter_tree(called)
+        case exp.Escape():
+            # Pinot parses ESCAPE, and then takes the pattern without it.
+            return filter_tree(expression.this)
     if expression.args.get("negate"):
         positive = expression.copy()
         positive.set("negate", None)
         return _negated(positive, is_infix=True)
     return _leaf(expression)
+
+
+def _called_predicate(call: exp.Anonymous) -> exp.Expression | None:
+    """Return ``equals(c, 1)``, ``regexpLike(c, 'x')`` or ``isNull(c)`` as the predicate that it is."""
+    name, arguments = canonical_name(call.name), call.expressions
+    if name in ("isnull", "isnotnull") and len(arguments) == 1:
+        is_null = exp.Is(this=arguments[0].copy(), expression=exp.Null())
+        return is_null if name == "isnull" else infix_not(is_null)
+    kind = _PREDICATES.get(name)
+    if kind is None or len(arguments) not in (2, 3 if kind is exp.RegexpLike else 2):
+        return None
+    keys = ("this", "expression", "flag")
+    return kind(**{key: each.copy() for key, each in zip(keys, arguments, strict=False)})
 
 
 def _chain(expression: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
@@ -91,8 +121,8 @@ def _leaf(expression: exp.Expression) -> Predicate:
             pattern = _slot(expression.expression)
             return Leaf(Operator.LIKE, column, (pattern,) if pattern else ())
         case exp.RegexpLike() if column:
-            pattern = _slot(expression.expression)
-            return Leaf(Operator.REGEXP_LIKE, column, (pattern,) if pattern else ())
+            texts = (_slot(expression.expression), _slot(expression.args.get("flag")))
+            return Leaf(Operator.REGEXP_LIKE, column, tuple(filter(None, texts)) if texts[0] else ())
     return _expression_leaf(expression)
 
 
@@ -123,7 +153,7 @@ def _comparison(expression: exp.Expression) -> Predicate:
 
 def _expression_leaf(expression: exp.Expression) -> Leaf:
     names = dict.fromkeys(column.name for column in expression.find_all(exp.Column))
-    own_index = isinstance(expression, exp.Anonymous) and expression.name.upper() in _OWN_INDEX
+    own_index = isinstance(expression, exp.Anonymous) and canonical_name(expression.name) in _OWN_INDEX
     if own_index:
         return Leaf(Operator.OWN_INDEX, columns=tuple(names))
     return Leaf(Operator.EXPRESSION, columns=tuple(names), expression=_text(expression))

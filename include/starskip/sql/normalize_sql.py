@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from starskip.sql.query_options import query_options
 from starskip.sql.redacted_text import REDACTED
 
 SLOT = "\x00"
@@ -24,7 +25,7 @@ A literal that the broker did not log is REDACTED (sql.redacted_text).
 # Possessive quantifiers and atomic groups keep hostile text linear: an unterminated quote or comment runs
 # to the end once.
 _COMMENT = r"(?P<comment> --[^\n]*+ | /\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z) )"
-_STRING = r"(?P<string> '(?>(?:[^']++|'')*)(?:'|\Z) )"
+_STRING = r"(?P<string> (?: (?<![\w$.]) (?:[xXnN]|[uU]&)(?=') )? '(?>(?:[^']++|'')*)(?:'|\Z) )"
 _CALLED = r"(?P<called> `\w++`(?=\s*+\() )"
 _NAME = r'(?P<name> "(?>(?:[^"]++|"")*)(?:"|\Z) | `[^`]*+(?:`|\Z) )'
 _REDACTED = r"(?P<redacted> \? )"
@@ -35,16 +36,23 @@ COMMENT_OR_LITERAL = re.compile(rf"{_COMMENT} | {_STRING} | {_REDACTED} | {_NUMB
 
 _LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?>(?:\s*,\s*-?\s*{SLOT})*)\s*\)")
 _IN = re.compile(r"\bIN\s*$", re.IGNORECASE)
-_SET = re.compile(rf"(?>(?:SET [\w.]+ ?= ?-?(?:{SLOT}|[\w.]+) ?; ?)+)", re.IGNORECASE)
-_OPTION = re.compile(r"(?>(?:\boption ?\([^()]*+\) ?)+);?$", re.IGNORECASE)
+_NAMES = r'"[^"]*+"|`[^`]*+`'
+_STATEMENT = re.compile(rf"(?>(?:{_NAMES}|[^;\"`]++|[\"`])+)")
+_WORD = rf"{_NAMES}|{SLOT}|[\w.$]+"
+_SETTING = re.compile(
+    rf"SET(?: |(?=[\"`{SLOT}]))(?P<key>{_WORD}) ?= ?(?P<value>-?(?:{_WORD}))", re.IGNORECASE
+)
+_OPTION = re.compile(r"(?>(?:\boption ?\([^()]*+\) ?)+)$", re.IGNORECASE)
+_OPTION_WORDS = re.compile(r"\boption ?\(|[(),]", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class NormalizedSql:
     """``skeleton``: the text without comments and literals, white space folded, one SLOT a literal.
 
-    Pinot's query options, ``SET …;`` before the query and ``OPTION(…)`` behind it, are cut off with their
-    literals: a timeout makes no other query, nor may it shift the slots of its twin without one.
+    Pinot's query options, ``SET …;`` around the query and ``OPTION(…)`` behind it, are cut off with their
+    literals: a timeout makes no other query, nor may it shift the slots of its twin without one. Those that
+    decide which indexes answer the query stand in front of it, in one spelling (query_options).
     ``literals``: one tuple a slot, with one literal, or all of an IN list in their order.
     """
 
@@ -62,6 +70,24 @@ def normalize_sql(sql: str) -> NormalizedSql:
     return _fold_lists(skeleton, literals)
 
 
+def is_open(sql: str) -> bool:
+    """Return whether ``sql`` ends within a text literal, a quoted name, a comment or brackets."""
+    depth = position = 0
+    for match in _PIECE.finditer(sql):
+        between = sql[position : match.start()]
+        depth += between.count("(") - between.count(")")
+        position = match.end()
+        if match.end() == len(sql) and _is_unclosed(match[0]):
+            return True
+    return depth + sql.count("(", position) - sql.count(")", position) > 0
+
+
+def _is_unclosed(piece: str) -> bool:
+    if piece.startswith("/*"):
+        return len(piece) < 4 or not piece.endswith("*/")
+    return piece[0] in "'\"`" and piece.count(piece[0]) % 2 == 1
+
+
 def masked(skeleton: str) -> str:
     """Return the skeleton as people read it, each literal as ``?``."""
     return skeleton.replace(SLOT, "?")
@@ -74,8 +100,10 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
             case "comment":
                 return " "
             case "string":
-                body = text[1:-1] if len(text) > 1 and text.endswith("'") else text[1:]
-                literals.append("'" + body.replace("''", "'"))
+                prefix, _, body = text.partition("'")
+                body = body.removesuffix("'")
+                # Pinot compares the bytes of X'…' as hexadecimal text in lower case.
+                literals.append("'" + (body.lower() if prefix in ("x", "X") else body.replace("''", "'")))
             case "number" | "redacted":
                 literals.append(text)
             case "called":
@@ -90,16 +118,42 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
 
 
 def _without_options(skeleton: str, literals: list[Literal]) -> tuple[str, list[Literal]]:
-    head = _SET.match(skeleton)
-    if head:
-        literals = literals[head[0].count(SLOT) :]
-        skeleton = skeleton[head.end() :]
+    """Cut the options off the one query of a text, and put those that count in front of it."""
+    given: list[tuple[str, str]] = []
+    if ";" in skeleton:
+        queries, taken = [], 0
+        for statement in map(str.strip, _STATEMENT.findall(skeleton)):
+            own = literals[taken : taken + statement.count(SLOT)]
+            taken += len(own)
+            if setting := _SETTING.fullmatch(statement):
+                given.append(_pair(setting["key"], setting["value"], own))
+            elif statement:
+                queries.append((statement, own))
+        if len(queries) != 1:
+            return skeleton, literals  # which the parser refuses, as Pinot does
+        skeleton, literals = queries[0]
     # Few queries end with a bracket, and only these are searched.
-    tail = _OPTION.search(skeleton) if skeleton.endswith((")", ";")) else None
+    tail = _OPTION.search(skeleton) if skeleton.endswith(")") else None
     if tail:
-        literals = literals[: len(literals) - tail[0].count(SLOT)]
+        before = len(literals) - tail[0].count(SLOT)
+        own, literals = literals[before:], literals[:before]
+        for option in _OPTION_WORDS.split(tail[0]):
+            key, equals, value = option.strip().partition("=")
+            if equals:
+                given.append(_pair(key.strip(), value.strip(), own))
         skeleton = skeleton[: tail.start()].rstrip()
-    return skeleton, literals
+    return (query_options(given).words + skeleton if given else skeleton), literals
+
+
+def _pair(key: str, value: str, literals: list[Literal]) -> tuple[str, str]:
+    """Return the key and the value of an option without quotes; takes their literals off the list."""
+
+    def bare(text: str) -> str:
+        while SLOT in text and literals:
+            text = text.replace(SLOT, literals.pop(0).removeprefix("'").replace(SLOT, ""), 1)
+        return text[1:-1] if text[:1] in ('"', "`") and text[-1:] == text[:1] else text
+
+    return bare(key), bare(value)
 
 
 def _fold_lists(skeleton: str, literals: list[Literal]) -> NormalizedSql:

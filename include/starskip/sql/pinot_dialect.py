@@ -1,17 +1,19 @@
 """A sqlglot dialect for Pinot's SQL.
 
 Pinot parses with Calcite: double quotes and backticks name columns, ``$`` is part of a name
-(``$ts$DAY``). Nulls sort as if they were greater than any value. Its ``OPTION(…)`` suffix is cut off before
-parsing (normalize_sql). ``c NOT IN (…)`` is a predicate of its own, but Pinot runs ``NOT c IN (…)`` as a scan
-for IN whose result is inverted, at several times the entries.
+(``$ts$DAY``). Nulls sort as if they were greater than any value. Options of a query are cut off before
+parsing (normalize_sql). Pinot's functions take other arguments than those of the same name elsewhere:
+``HOUR(ts, 'Europe/Berlin')``, ``BOOLOR(c)``. ``c NOT IN (…)`` is a predicate of its own, but Pinot runs
+``NOT c IN (…)`` as a scan for IN whose result is inverted, at several times the entries.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from sqlglot import exp, generator, parser, tokens
 from sqlglot.dialects.dialect import Dialect
+from sqlglot.tokenizer_core import TokenType
 
 _IS_INFIX = "is_infix"
 """Argument of a Not that stood behind its column."""
@@ -27,9 +29,36 @@ class PinotDialect(Dialect):
 
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
+        KEYWORDS: ClassVar[dict[str, TokenType]] = {
+            **tokens.Tokenizer.KEYWORDS,
+            "MATCH_CONDITION": TokenType.MATCH_CONDITION,
+        }
 
     class Parser(parser.Parser):
-        """The parser, which keeps where a NOT stood."""
+        """The parser, which keeps where a NOT stood, and functions whose arguments only Pinot takes."""
+
+        ID_VAR_TOKENS: ClassVar[set[TokenType]] = {
+            *parser.Parser.ID_VAR_TOKENS,
+            TokenType.MATCH_CONDITION,
+        }
+        TABLE_ALIAS_TOKENS: ClassVar[set[TokenType]] = parser.Parser.TABLE_ALIAS_TOKENS - {
+            TokenType.MATCH_CONDITION
+        }
+
+        def _parse_function_call(self, *args: Any, **options: Any) -> exp.Expr | None:
+            called: list[str] = self.__dict__.setdefault("called", [])
+            called.append(self._curr.text if self._curr else "")
+            try:
+                return super()._parse_function_call(*args, **options)
+            finally:
+                called.pop()
+
+        def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
+            """Return the expression, or a call of an unknown function if no other SQL takes its arguments."""
+            if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
+                called: list[str] = self.__dict__.get("called") or [expression.sql_name()]
+                return exp.Anonymous(this=called[-1], expressions=args)
+            return super().validate_expression(expression, args)
 
         def _negate_range(self, this: exp.Expr | None = None) -> exp.Expr | None:
             return _infix(super()._negate_range(this))
@@ -57,6 +86,11 @@ class PinotDialect(Dialect):
 def is_infix_not(expression: exp.Not) -> bool:
     """Return whether the NOT stood behind its column, as in ``c NOT IN (1)``."""
     return bool(expression.args.get(_IS_INFIX))
+
+
+def infix_not(negated: exp.Expr) -> exp.Not:
+    """Return NOT of a predicate as if it stood behind its column."""
+    return exp.Not(this=negated, **{_IS_INFIX: True})
 
 
 def _infix(expression: exp.Expr | None) -> exp.Expr | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from enum import Enum
 
 
@@ -53,10 +53,11 @@ class Leaf:
     OWN_INDEX stands for TEXT_MATCH, JSON_MATCH and the like, which run on an index of their own or not
     at all. ``column`` is the column that is compared; for EXPRESSION and OWN_INDEX, which compare functions
     or several columns, it is empty and ``columns`` names them all. ``slots``: literals of EQUAL … NOT_IN
-    (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE. A bound whose value is not a
-    plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the text. ``is_merged``: a
-    range of two comparisons; in a multi-value column other values may satisfy each of them. ``expression``:
-    the text of an EXPRESSION, or of a comparison with ``7 * 24``, with ``:p0`` for slot 0.
+    (several slots where an OR of equalities was merged), LIKE and REGEXP_LIKE (pattern and flags). A bound
+    whose value is not a plain literal has slot None. ``constants``: TRUE or FALSE, which are part of the
+    text. ``is_merged``: a range of two comparisons; in a multi-value column other values may satisfy each of
+    them. ``expression``: the text of an EXPRESSION, or of a comparison with ``7 * 24``, with ``:p0`` for slot
+    0. ``skipped_indexes``: the types of indexes that the query does without (query_options).
     """
 
     operator: Operator
@@ -68,6 +69,7 @@ class Leaf:
     constants: tuple[str, ...] = ()
     is_merged: bool = False
     expression: str = ""
+    skipped_indexes: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,20 @@ def leaves(predicate: Predicate) -> Iterator[Leaf]:
         case Filtered(rows, child):
             yield from leaves(rows)
             yield from leaves(child)
+
+
+def without_indexes(predicate: Predicate, skipped: Mapping[str, frozenset[str]]) -> Predicate:
+    """Return the predicate with the types of indexes, by column, that its leaves do without."""
+    match predicate:
+        case Leaf() if predicate.column in skipped:
+            return replace(predicate, skipped_indexes=skipped[predicate.column])
+        case And(children) | Or(children):
+            return type(predicate)(tuple(without_indexes(child, skipped) for child in children))
+        case Not(child):
+            return Not(without_indexes(child, skipped))
+        case Filtered(rows, child):
+            return Filtered(without_indexes(rows, skipped), without_indexes(child, skipped))
+    return predicate
 
 
 def columns_of(predicate: Predicate) -> tuple[str, ...]:

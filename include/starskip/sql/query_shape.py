@@ -11,9 +11,20 @@ from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
 from starskip.sql.filter_tree import filter_tree
+from starskip.sql.function_names import is_aggregation_name
 from starskip.sql.parsed_query import parsed_query
 from starskip.sql.pinot_dialect import PinotDialect
-from starskip.sql.predicate import Constant, Filtered, Or, Predicate, Slot, columns_of, leaves
+from starskip.sql.predicate import (
+    Constant,
+    Filtered,
+    Or,
+    Predicate,
+    Slot,
+    columns_of,
+    leaves,
+    without_indexes,
+)
+from starskip.sql.query_options import QueryOptions, split_options
 from starskip.sql.rewrite_filter import rewrite_filter
 
 MAX_PREDICATES = 200
@@ -22,12 +33,16 @@ MAX_PREDICATES = 200
 DEFAULT_LIMIT = 10
 """Rows that Pinot returns where a query has no LIMIT."""
 
+_PLAIN_NAME = re.compile(r'"([A-Za-z_]\w*+)"')
+_FUNCTION = re.compile(r"\b\w++(?=\()")
+
 
 @dataclass(frozen=True, slots=True)
 class QueryShape:
     """The parts that all queries of one skeleton share.
 
-    ``shape_id``: hash of the normal form, equal for texts that differ in case, spaces or list lengths.
+    ``shape_id``: hash of the normal form, equal for texts that differ in case, spaces, list lengths, quotes
+    of plain names or underscores in names of functions.
     ``text``: the normal form with ``?`` for literals. ``filter``: the WHERE tree after Pinot's rewrites.
     ``stops_early``: a selection without ORDER BY ends as soon as LIMIT rows are found.
     ``limit``: the slot of the LIMIT, or Pinot's default number where the text has none.
@@ -54,7 +69,7 @@ def query_shape(skeleton: str) -> QueryShape:
     if not isinstance(query, exp.Select):
         raise UnsupportedQuery("not a SELECT", reason="not_a_select")
     try:
-        return _shape(query)
+        return _shape(query, split_options(skeleton)[0])
     except RecursionError as error:
         raise UnsupportedQuery("the query is nested too deeply to be read", reason="too_deep") from error
 
@@ -65,17 +80,18 @@ def parsed_shape(skeleton: str) -> QueryShape:
     return query_shape(skeleton)
 
 
-def _shape(select: exp.Select) -> QueryShape:
+def _shape(select: exp.Select, options: QueryOptions) -> QueryShape:
     if len(list(select.find_all(exp.Table))) != 1 or select.find(exp.Subquery, exp.Join):
         raise UnsupportedQuery("the query reads several tables or a subquery", reason="several_tables")
-    text = _normal_text(select)
+    text = options.words + _normal_text(select)
     limit = _limit(select)
-    _resolve_aliases(select)
     tree = _filter(select)
+    if options.skipped_indexes:
+        tree = without_indexes(tree, options.skipped_indexes)
     if sum(1 for _ in leaves(tree)) > MAX_PREDICATES:
         raise UnsupportedQuery("the filter has too many predicates", reason="too_many_predicates")
     return QueryShape(
-        shape_id=blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest(),
+        shape_id=_shape_id(text),
         text=text,
         filter=tree,
         stops_early=_stops_early(select),
@@ -83,18 +99,11 @@ def _shape(select: exp.Select) -> QueryShape:
     )
 
 
-def _resolve_aliases(select: exp.Select) -> None:
-    """Put columns for their select-list aliases in the WHERE, as Pinot's broker does."""
-    aliases = {
-        item.alias: item.this
-        for item in select.expressions
-        if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column)
-    }
-    where = select.args.get("where")
-    if aliases and where:
-        for column in list(where.find_all(exp.Column)):
-            if not column.table and column.name in aliases:
-                column.replace(aliases[column.name].copy())
+def _shape_id(text: str) -> str:
+    """Hash a text without quotes of plain names and underscores of functions, which make no other query."""
+    same = _PLAIN_NAME.sub(r"\1", text)
+    same = _FUNCTION.sub(lambda match: match[0].replace("_", ""), same)
+    return blake2b(same.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
 def _filter(select: exp.Select) -> Predicate:
@@ -151,17 +160,9 @@ def _stops_early(select: exp.Select) -> bool:
     return not any(aggregates(item) for item in select.expressions)
 
 
-# Pinot has some eighty aggregation functions and sqlglot types only the standard ones.
-AGGREGATE_NAME = re.compile(
-    r"(?:count|sum|min|max|avg|mode|percentile|distinct|minmaxrange|lastwithtime|firstwithtime|skewness|kurtosis"
-    r"|var|stddev|stunion|segmentpartitioneddistinctcount|histogram|covar|corr|bool_|boolor|booland|idset|array_?agg"
-    r"|list_?agg|funnel|fasthll|exprmin|exprmax|anyvalue|any_value)\w*",
-    re.IGNORECASE,
-)
-
-
 def aggregates(item: exp.Expression) -> bool:
     """Return whether an item of the select list needs all rows: it aggregates, or looks through a window."""
     if item.find(exp.AggFunc, exp.Window):
         return True
-    return any(AGGREGATE_NAME.fullmatch(call.name) for call in item.find_all(exp.Anonymous))
+    # sqlglot types only the standard ones of Pinot's some hundred aggregation functions.
+    return any(is_aggregation_name(call.name) for call in item.find_all(exp.Anonymous))

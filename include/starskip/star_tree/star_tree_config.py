@@ -12,13 +12,14 @@ from starskip.star_tree.measure import Measure
 
 DEFAULT_MAX_LEAF_RECORDS = 10_000
 """The default of Pinot's StarTreeV2BuilderConfig, also for values of zero and below."""
-_KEYS = {
+STAR_TREE_KEYS = {
     "dimensionsSplitOrder",
     "skipStarNodeCreationForDimensions",
     "functionColumnPairs",
     "aggregationConfigs",
     "maxLeafRecords",
 }
+"""The keys of an entry that Pinot reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,11 @@ class StarTreeConfig:
         """
         if not isinstance(document, Mapping):
             raise _wrong("starTreeIndexConfigs", "an entry must be an object with dimensionsSplitOrder")
-        unknown = sorted(map(str, document.keys() - _KEYS))
+        unknown = sorted(map(str, document.keys() - STAR_TREE_KEYS))
         if unknown:
-            raise _wrong(unknown[0], f"is no key of a star-tree; there are {', '.join(sorted(_KEYS))}")
+            raise _wrong(
+                unknown[0], f"is no key of a star-tree; there are {', '.join(sorted(STAR_TREE_KEYS))}"
+            )
         order = _names(document, "dimensionsSplitOrder")
         skipped = set(_names(document, "skipStarNodeCreationForDimensions"))
         unordered = sorted(skipped - set(order))

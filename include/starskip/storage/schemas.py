@@ -51,6 +51,7 @@ LOG_RECORDS = pa.schema(
         ("group_limit_reached", pa.bool_()),
         ("weight", pa.float64()),
         ("query_text", pa.string()),
+        ("query_text_length", pa.int64()),
         ("line_format", pa.string()),
         ("source_file", pa.string()),
         ("source_position", pa.int64()),
@@ -64,6 +65,8 @@ queries. ``table`` has no type suffix; a multi-stage query has the names of its 
 until its counters are shared out in QUERIES. ``logged_at`` is wall-clock time in the
 log's time zone. A counter that the record's format does not carry is null. ``weight``: how many queries the
 record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
+``query_text_length``: the length of the text as the broker logged it, in Java's characters (UTF-16), also
+where ``query_text`` is a table's share of it; in QUERIES null where a longer text shows that it is not cut.
 ``query_text`` of a rejected record holds the record's first 2,000 characters. ``source_position`` is the byte
 in the decompressed file where the record starts, ``source_lines`` the physical lines that it spans.
 """
@@ -177,6 +180,7 @@ COLUMN_SUMS = pa.schema(
         ("column", pa.string()),
         ("index", pa.string()),
         ("data_type", pa.string()),
+        ("column_type", pa.string()),
         ("segments", pa.int64()),
         ("rows", pa.int64()),
         ("entries", pa.int64()),

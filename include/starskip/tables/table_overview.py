@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 
 from starskip.storage.schemas import COLUMN_SUMS
 
+_NULLS = "nullvalue_vector"
+
 IndexColumns = Mapping[str, Collection[str]]
 """Columns by the family of the index that they have."""
 
@@ -21,7 +23,8 @@ class ColumnOverview:
 
     ``cardinality``: distinct values a segment, weighted by rows (None where no segment knows it).
     ``entries_per_row``: 1 for single-value columns. ``sorted_ratio``, ``dictionary_ratio``: shares of
-    segments. ``index_bytes``: sizes by Pinot's index id, summed over segments.
+    segments. ``index_bytes``: sizes by Pinot's index id, summed over segments. ``column_type``: DIMENSION,
+    METRIC, TIME or DATE_TIME, empty if unknown.
     """
 
     name: str
@@ -32,21 +35,33 @@ class ColumnOverview:
     sorted_ratio: float = 0.0
     dictionary_ratio: float = 1.0
     index_bytes: Mapping[str, int] = field(default_factory=dict)
+    column_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TableOverview:
-    """A table: its segments, rows and columns, and for each family the columns with an index in force."""
+    """A table: its segments, rows and columns, and for each family the columns with an index in force.
+
+    ``barred``: by family, columns on which the table config must not have an index, with the reason.
+    ``raw_columns``: columns that the table config stores without a dictionary, whatever older segments do.
+    """
 
     table: str
     segments: int
     rows: int
     columns: Mapping[str, ColumnOverview]
     in_force: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    barred: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    raw_columns: frozenset[str] = frozenset()
 
     def indexed(self, family: str) -> frozenset[str]:
         """Return the columns that have an index of ``family``."""
         return self.in_force.get(family, frozenset())
+
+    @property
+    def columns_with_nulls(self) -> frozenset[str]:
+        """Return the columns that some segment has a null value vector of; one without nulls has none."""
+        return frozenset(name for name, column in self.columns.items() if column.index_bytes.get(_NULLS))
 
     @property
     def stored_bytes(self) -> int:
@@ -93,6 +108,7 @@ def _sums(batch: pa.RecordBatch) -> pa.Table:
         "column": facts["column"],
         "index": pa.array([""] * len(facts), pa.string()),
         "data_type": facts["data_type"],
+        "column_type": facts["column_type"],
         "segments": pa.array([1] * len(facts), pa.int64()),
         "rows": facts["rows"],
         "entries": facts["entries"],
@@ -132,10 +148,10 @@ def _summed(tables: list[pa.Table]) -> pa.Table:
     if not tables:
         return COLUMN_SUMS.empty_table()
     keys = ["table", "column", "index"]
-    sums = [f.name for f in COLUMN_SUMS if f.name not in (*keys, "data_type")]
-    grouped = (
-        pa.concat_tables(tables).group_by(keys).aggregate([("data_type", "max"), *((n, "sum") for n in sums)])
-    )
+    types = ("data_type", "column_type")
+    sums = [f.name for f in COLUMN_SUMS if f.name not in (*keys, *types)]
+    aggregates = [*((name, "max") for name in types), *((name, "sum") for name in sums)]
+    grouped = pa.concat_tables(tables).group_by(keys).aggregate(aggregates)
     renamed = grouped.rename_columns(
         [n.removesuffix("_sum").removesuffix("_max") for n in grouped.column_names]
     )
@@ -187,7 +203,8 @@ def _column(row: Mapping[str, object], index_bytes: Mapping[str, int]) -> Column
         sorted_ratio=number["sorted_segments"] / number["segments"],
         dictionary_ratio=number["dictionary_segments"] / number["segments"],
         index_bytes=index_bytes,
+        column_type=str(row["column_type"] or ""),
     )
 
 
-_TEXTS = ("table", "column", "index", "data_type")
+_TEXTS = ("table", "column", "index", "data_type", "column_type")

@@ -118,7 +118,7 @@ class ValuePositions:
             return np.empty(0, dtype=np.int64)
         return _true_positions(pc.match_like(self.values, pattern.removeprefix("'")))
 
-    def regexp_like(self, pattern: str) -> Positions | None:
+    def regexp_like(self, pattern: str, *, ignore_case: bool = False) -> Positions | None:
         """Return the positions that a regular expression finds; None where RE2 does not support it.
 
         RE2 takes linear time, which Java's own expressions do not promise: patterns come from logs.
@@ -126,7 +126,8 @@ class ValuePositions:
         if not _is_text(self.values.type):
             return np.empty(0, dtype=np.int64)
         try:
-            return _true_positions(pc.match_substring_regex(self.values, pattern.removeprefix("'")))
+            found = pc.match_substring_regex(self.values, pattern.removeprefix("'"), ignore_case=ignore_case)
+            return _true_positions(found)
         except pa.ArrowInvalid:
             return None
 

@@ -44,7 +44,7 @@ def queries() -> TableQueries:
     return TableQueries(
         "t",
         [shape],
-        {"s": ShapeEntries(10.0, 100.0), "r": ShapeEntries(1.0, 5.0)},
+        {"s": ShapeEntries(10.0, 100.0, 40.0), "r": ShapeEntries(1.0, 5.0)},
         TableOverview("t", 2, 100, {"a": ColumnOverview("a", index_bytes={"x": 1})}),
         settings_with(),
         (TableConfig("t", document=CONFIG),),

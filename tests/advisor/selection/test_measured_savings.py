@@ -55,6 +55,7 @@ def _shapes(truth: dict[str, Any]) -> list[ShapeWorkload]:
             "entries_scanned_post_filter": 0,
             "exceptions": 0,
             "weight": 1.0,
+            "query_text_length": len(query["sql"]),
             "line_format": "0.11.0",
         }
         records.extend([record] * max(1, round(query["weight"] * 10)))

@@ -178,6 +178,7 @@ def test_rubbish_changes_nothing_of_the_others(family: Family) -> None:
         return
     answers = sum(each["saving_ratio"] for each in document["indexes"] if each["family"] == "rubbish")
     assert 0 <= document["predicted_saving_ratio"] + answers <= 1 + 1e-9
+    assert 0 <= document["combined"]["saving_ratio"] <= 1
     assert config["tableIndexConfig"]["x"][0] == "y"
     assert config["tableIndexConfig"]["z"] == 1
     assert config["tableName"] == "t"

@@ -26,6 +26,7 @@ def record() -> Callable[..., dict[str, Any]]:
             "entries_scanned_post_filter": 7,
             "exceptions": 0,
             "weight": 1.0,
+            "query_text_length": len(query_text or ""),
             "line_format": "0.11.0",
         }
         return {**plain, "query_text": query_text, **fields}
@@ -50,6 +51,6 @@ def batch() -> Callable[[list[dict[str, Any]]], pa.RecordBatch]:
                 "exceptions",
             )
         ]
-        + [("weight", pa.float64()), ("line_format", pa.string())]
+        + [("weight", pa.float64()), ("query_text_length", pa.int64()), ("line_format", pa.string())]
     )
     return lambda records: pa.RecordBatch.from_pylist(records, schema=schema)

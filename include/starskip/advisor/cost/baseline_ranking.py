@@ -68,7 +68,9 @@ def frequency_scores(
     scores: dict[str, float] = {}
     for workload in shapes:
         columns = {
-            f.column for f in leaves(parsed_shape(workload.skeleton).filter) if f.operator in EQUALITIES
+            f.column
+            for f in leaves(parsed_shape(workload.skeleton).filter)
+            if f.operator in EQUALITIES and INVERTED_NAME not in f.skipped_indexes
         }
         for name in columns - table.indexed(INVERTED_NAME):
             column = table.columns.get(name)
@@ -103,9 +105,11 @@ def parser_scores(
         succeeded = workload.estimated_entries - workload.failed_entries_scanned_in_filter
         scale = workload.weight * succeeded / sampled
         own_ratios = _own_ratios(workload, table)
+        skipping = {leaf.column for leaf in leaves(shape.filter) if INVERTED_NAME in leaf.skipped_indexes}
         for position, (literals, instance) in enumerate(workload.instances.items()):
             keys = parser_keys(shape.filter, literals, table, order=order)
-            for name, key in best_keys([key for key in keys if key.surviving_ratio < most]).items():
+            kept = [key for key in keys if key.surviving_ratio < most and not key.columns & skipping]
+            for name, key in best_keys(kept).items():
                 own = sum(float(own_ratios[column][position]) for column in key.columns & own_ratios.keys())
                 saved = (1.0 - own) * (1.0 - key.surviving_ratio) + own
                 scores[name] = scores.get(name, 0.0) + instance.estimated_entries * scale * saved

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
+from starskip.advisor.families.config_limits import with_config_limits
 from starskip.advisor.families.families import FamilyChoice, segment_indexes
 from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
@@ -20,6 +21,7 @@ from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.storage.schemas import COLUMN_SUMS
 from starskip.tables.table_overview import (
@@ -45,7 +47,7 @@ class FoundFacts:
 class FactsSource:
     """Source of facts: ``segments_root``, or if it is empty the file ``metadata_path``.
 
-    ``configured``: by table, the columns with an index in the table config.
+    By table: ``configured``, the columns with an index in the table config, and ``configs``, these configs.
     """
 
     segments_root: str
@@ -53,6 +55,13 @@ class FactsSource:
     configured: Mapping[str, IndexColumns]
     settings: Settings
     families: FamilyChoice = FamilyChoice()  # noqa: RUF009 - a frozen value
+    configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
+
+    def tables(self, packed: pa.Table | None = None) -> Sequence[str]:
+        """Return the tables that have facts; ``packed``: the packed metadata, if it was read already."""
+        if self.segments_root:
+            return segment_tables(self.segments_root)
+        return _tables_of(read_packed_metadata(self.metadata_path) if packed is None else packed)
 
     def facts(self, asked: Sequence[str], in_log: Iterable[str] | None, progress: Progress) -> FoundFacts:
         """Return the facts of the tables ``asked`` for, else of the tables ``in_log``, else of all tables.
@@ -61,7 +70,7 @@ class FactsSource:
         warning does.
         """
         packed = None if self.segments_root else read_packed_metadata(self.metadata_path)
-        known = segment_tables(self.segments_root) if packed is None else _tables_of(packed)
+        known = self.tables(packed)
         if not known:
             place = self.segments_root or self.metadata_path
             wanted = "the folder with one folder a table" if packed is None else "a file of collect-metadata"
@@ -96,7 +105,10 @@ class FactsSource:
         for table, columns in untracked_indexes(untracked).items():
             unknown = columns - overviews[table].columns.keys() if table in overviews else ()
             warnings.extend(f"table {table} has no column {name} with an index" for name in sorted(unknown))
-        return FoundFacts(with_untracked_indexes(overviews, untracked, INVERTED_NAME), sizes, warnings)
+        tracked = with_untracked_indexes(overviews, untracked, INVERTED_NAME)
+        version = self.settings.scoring.pinot_version
+        limited = with_config_limits(tracked, self.configs, self.families.known, version)
+        return FoundFacts(limited, sizes, warnings)
 
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:

@@ -74,7 +74,7 @@ def _positions(leaf: Leaf, literals: Literals, values: ValuePositions) -> Positi
         case Operator.LIKE if texts:
             return values.like(texts[0])
         case Operator.REGEXP_LIKE if texts:
-            return values.regexp_like(texts[0])
+            return values.regexp_like(texts[0], ignore_case="i" in "".join(texts[1:]))
     return None
 
 

@@ -81,15 +81,18 @@ def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
 
 
 def candidate_columns(overview: TableOverview, family: Family) -> frozenset[str]:
-    """Return the columns that an index of ``family`` could be built on, and which have none yet."""
+    """Return the columns that may get an index of ``family``, and which have none yet."""
     path = family.path
     if path is None:
         return frozenset()
-    built = overview.indexed(family.name)
+    built, barred = overview.indexed(family.name), overview.barred.get(family.name, {})
     return frozenset(
         name
         for name, column in overview.columns.items()
-        if column.sorted_ratio < 1 and name not in built and path.obstacle(column) is None
+        if column.sorted_ratio < 1
+        and name not in built
+        and name not in barred
+        and path.obstacle(column) is None
     )
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from starskip.advisor.families.config_limits import with_config_limits
 from starskip.advisor.families.families import configured_indexes, families_of_night, segment_indexes
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.night import Night
 from starskip.execution.engine import Engine
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME
@@ -26,7 +28,15 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     families = families_of_night(night).known
     configured = configured_indexes(night.table_configs(), families)
     overviews = table_overviews(sums, segment_indexes(families), configured)
-    return with_untracked_indexes(overviews, night.settings.scoring.untracked_inverted_index, INVERTED_NAME)
+    scoring = night.settings.scoring
+    tracked = with_untracked_indexes(overviews, scoring.untracked_inverted_index, INVERTED_NAME)
+    return with_config_limits(tracked, night.table_configs(), families, scoring.pinot_version)
+
+
+def sound_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
+    """Return the overviews as far as families of users can tell them: rows and columns need none."""
+    found, _ = without_faulty({}, lambda names: read_overviews(engine, night.without_families(names), tables))
+    return found
 
 
 def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -28,9 +28,11 @@ class AccessRules:
         object.__setattr__(self, "_paths", paths)
 
     def serves(self, family: str, leaf: Leaf) -> bool:
-        """Return whether an index of ``family`` on the leaf's column answers it."""
+        """Return whether an index of ``family`` on the leaf's column answers it; a skipped one does not."""
         path = self._paths.get(family)
-        return path is not None and bool(leaf.column) and path.serves(leaf, self.target)
+        if path is None or not leaf.column or family in leaf.skipped_indexes:
+            return False
+        return path.serves(leaf, self.target)
 
     def reads_ratio(self, family: str) -> float:
         """Return the entries a row that an index of ``family`` still reads to answer a predicate."""

@@ -35,7 +35,7 @@ _IDENTITY = ("tableName", "tableType")
 
 
 class WrongValue(ValueError):
-    """What is wrong with a value of a user's family, as a sentence after "returned" says it."""
+    """A wrong value of a user's family; its words stand behind "returned"."""
 
 
 def checked_offer(family: str, value: Any, queries: TableQueries) -> AnswerOffer:
@@ -70,16 +70,10 @@ def checked_offer(family: str, value: Any, queries: TableQueries) -> AnswerOffer
 def most_entries(queries: TableQueries, *, with_post_filter: bool) -> dict[str, float]:
     """Return by shape the entries that its queries scanned over all nights that vote: the most to save.
 
-    In filter alone, of whose entries savings are shares unless the family says of which; entries post filter
-    are those of a mean query of tonight.
+    In filter alone, of whose entries savings are shares unless the family says of which.
     """
-    behind = {
-        shape.shape_id: shape.entries_scanned_post_filter / shape.queries
-        for shape in queries.shapes
-        if shape.queries and with_post_filter
-    }
     found = {
-        shape: max(each.entries + each.queries * behind.get(shape, 0.0), 0.0)
+        shape: max(each.all_entries if with_post_filter else each.entries, 0.0)
         for shape, each in queries.window.items()
     }
     return {shape.shape_id: 0.0 for shape in queries.shapes} | found

@@ -30,6 +30,7 @@ class Reason(Enum):
     PREDICATE_NOT_SERVED = "predicate_not_served"
     NO_QUERY = "no_query"
     CANNOT_BE = "cannot_be"
+    BREAKS_CONFIG_RULE = "breaks_config_rule"
     SAVES_NOTHING = "saves_nothing"
     READS_MORE_ENTRIES = "reads_more_entries"
     BELOW_MIN_GAIN = "below_min_gain"

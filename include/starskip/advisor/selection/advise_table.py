@@ -8,15 +8,23 @@ proposed as a drop.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from starskip.advisor.families.families import reorders
+from starskip.advisor.families.config_limits import barred_also, edit_faults
+from starskip.advisor.families.families import named, reorders
+from starskip.advisor.families.family_edit import family_edit
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.selection.advised_edits import advised_edits
 from starskip.advisor.selection.choice_steps import (
     ChosenColumns,
     choose_answers,
     choose_columns,
     choose_order,
+    combined,
+    curve_of,
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
@@ -26,20 +34,59 @@ from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.tonight import Tonight, tonight_of
 from starskip.advisor.selection.unneeded_indexes import unneeded_indexes
 from starskip.advisor.workload.shape_entries import ShapeEntries
+from starskip.pinot.proposed_config import KeyEdit
+from starskip.tables.table_overview import TableOverview
 
 
 def advise_table(question: TableQuestion) -> TableAdvice:
-    """Return the advice for one table."""
+    """Return the advice for one table; applied as a whole, it breaks no rule of table configs."""
+    advice = _advised(question)
+    while question.overview is not None:
+        breaking = _breaking(question, question.overview, advice)
+        if breaking is None:
+            break
+        overview = barred_also(question.overview, *breaking)
+        question = replace(question, overview=overview)
+        advice = _advised(question)
+    return advice
+
+
+def _breaking(
+    question: TableQuestion, overview: TableOverview, advice: TableAdvice
+) -> tuple[str, str, str] | None:
+    """Return family, name and broken rule of the first chosen index that cannot stand beside the others.
+
+    Each index alone breaks no rule, but the configs of users' families may contradict each other.
+    """
+    version, families = question.settings.scoring.pinot_version, question.families.known
+    if not edit_faults(overview, question.configs, advised_edits(advice, families), version):
+        return None
+    known = {family.name: family for family in families}
+    chosen: list[tuple[Index, list[Mapping[str, Any]]]] = [
+        *((each.index, []) for each in advice.recommendation.chosen),
+        *((each.index, [each.config]) for each in advice.answers.answers),
+    ]
+    edits: list[KeyEdit] = []
+    for index, configs in chosen:
+        edits.append(family_edit(known[index.family], () if configs else [index.column], (), configs))
+        faults = edit_faults(overview, question.configs, edits, version)
+        if faults:
+            return index.family, index.column, faults[0].sentence(version)
+    return None
+
+
+def _advised(question: TableQuestion) -> TableAdvice:
     tonight = tonight_of(question)
     answers = choose_answers(tonight)
     columns = choose_columns(tonight, answers)
-    order = choose_order(tonight, answers)
+    order = choose_order(tonight, answers, columns)
     return TableAdvice(
         question.table,
         tonight.log,
         tonight.nights,
-        columns.recommendation,
-        refused=refusals(tonight, answers, columns),
+        replace(columns.recommendation, curve=tuple(curve_of(tonight, answers, columns))),
+        combined(tonight, columns.indexes, answers, columns.whole),
+        refused=refusals(tonight, answers, columns, order),
         drops=_drops(tonight, columns),
         drops_withheld=tonight.drops_withheld,
         typical=_typical(tonight, answers, columns),
@@ -54,7 +101,7 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
     if not question.parsed or not question.is_enough or tonight.drops_withheld:
         return ()
     names = {family.name for family in tonight.paths}
-    return unneeded_indexes(
+    found = unneeded_indexes(
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),
         window.entries.total,
@@ -63,6 +110,16 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
         question.settings.advice.max_drop_loss_ratio,
         str(tonight.evidence),
     )
+    return tuple(drop for drop in found if not _breaks_by_drop(question, drop.index))
+
+
+def _breaks_by_drop(question: TableQuestion, index: Index) -> bool:
+    """Return whether the table config needs the index, as one without a forward index may."""
+    family, version = named(index.family), question.settings.scoring.pinot_version
+    if family is None or question.overview is None:
+        return False
+    edit = family_edit(family, (), [index.column])
+    return bool(edit_faults(question.overview, question.configs, [edit], version))
 
 
 def _typical(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> TypicalEntries | None:

@@ -46,6 +46,23 @@ def columns_without_votes(
     )
 
 
+def breaking_config_rules(
+    shapes: Uses, overview: TableOverview, families: Sequence[Family], rules: AccessRules
+) -> tuple[Verdict, ...]:
+    """Return a refusal for each index that would answer queries, and that the table config must not have."""
+    uses = _uses(shapes, families, rules)
+    return tuple(
+        _refused(name, use, family, Reason.BREAKS_CONFIG_RULE, why)
+        for name, use in _most_asked_first(uses)
+        for family in families
+        if family.name in use.serving
+        and family.path is not None
+        and (why := overview.barred.get(family.name, {}).get(name))
+        and overview.columns[name].sorted_ratio < 1
+        and family.path.obstacle(overview.columns[name]) is None
+    )
+
+
 def without_segments(shapes: Uses, family: Family, rules: AccessRules) -> tuple[Verdict, ...]:
     """Return a refusal for each filtered column of a table that has no segments."""
     detail = "the table has no segments to read facts from"

@@ -7,19 +7,28 @@ from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.choice_steps import ChosenColumns
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.filtered_columns import (
+    breaking_config_rules,
     columns_without_votes,
     without_enough_queries,
     without_segments,
 )
+from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.tonight import Tonight
 from starskip.advisor.selection.vote_list import building_lists, order_lists, total_saving
 from starskip.number_text import saves
 
 
-def refusals(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[Verdict, ...]:
-    """Return a refusal for each index that was not chosen, and for each filtered column without a vote."""
+def refusals(
+    tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns, order: Recommendation | None = None
+) -> tuple[Verdict, ...]:
+    """Return a refusal for each index that was not chosen, and for each filtered column without a vote.
+
+    ``order``: the choice of a sort order beside the indexes; the best one is named if K has no room for it.
+    """
+    orders = order.refused if order and not order.chosen else ()
     return (
         *columns.recommendation.refused,
+        *[each for each in orders if each.reason is Reason.OVER_MAX_INDEXES][:1],
         *_answered_by_another(tonight, answers, columns),
         *_without_votes(tonight),
     )
@@ -37,7 +46,7 @@ def _answered_by_another(
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that {answering} answers"
+        detail = f"by itself it {saves(alone)} of the entries in filters, of queries that {answering} answers"
         found.append(refused(item, Reason.ANSWERED_BY_ANOTHER, detail, alone))
     return tuple(found)
 
@@ -61,4 +70,6 @@ def _without_votes(tonight: Tonight) -> tuple[Verdict, ...]:
     if not paths:
         return ()
     voted = {item for votes in tonight.window.lists for item in votes.indexes if not item.is_drop}
-    return columns_without_votes(question.uses, question.overview, voted, paths, rules)
+    breaking = breaking_config_rules(question.uses, question.overview, paths, rules)
+    told = voted.union(each.index for each in breaking)
+    return (*breaking, *columns_without_votes(question.uses, question.overview, told, paths, rules))

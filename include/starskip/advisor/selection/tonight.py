@@ -10,9 +10,12 @@ from math import hypot
 from starskip.advisor.cost.alternatives import SORTED_BY_ANOTHER
 from starskip.advisor.cost.baseline_ranking import baseline_ranking
 from starskip.advisor.cost.planned_votes import candidate_indexes, indexes_in_force
-from starskip.advisor.families.answer import AnswerOffer, TableQueries
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries
+from starskip.advisor.families.config_limits import edit_faults
 from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_edit import family_edit
 from starskip.advisor.families.index import Index
+from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.entries_percentile import DesirableEntries
 from starskip.advisor.selection.filtered_columns import answering_indexes
 from starskip.advisor.selection.look_back import NightVotes, look_back
@@ -69,7 +72,7 @@ class Tonight:
 
     ``votes``: of tonight alone; ``window``: of all nights that vote, restated for tonight's indexes.
     ``evidence``: the queries of these nights, which drops are judged by. ``offers``: answers of whole
-    queries, by family.
+    queries, by family. ``barred``: answers that the table config must not have.
     """
 
     question: TableQuestion
@@ -79,6 +82,12 @@ class Tonight:
     evidence: DropEvidence
     budget: Budget
     offers: Mapping[str, AnswerOffer]
+    barred: Sequence[tuple[AnswerCandidate, Verdict]] = ()
+
+    @property
+    def candidates(self) -> list[AnswerCandidate]:
+        """The answers of whole queries, of all families, among which one may choose."""
+        return [candidate for offer in self.offers.values() for candidate in offer.candidates]
 
     @cached_property
     def paths(self) -> tuple[Family, ...]:
@@ -144,6 +153,7 @@ def tonight_of(question: TableQuestion) -> Tonight:
     earlier = past.comparable_with(tonight)
     window = _of_candidates(look_back(tonight, earlier), question)
     log = logged_queries(question.shapes, question.leaves)
+    offers, barred = _without_barred(question, _offers(question, window))
     return Tonight(
         question,
         log,
@@ -151,7 +161,8 @@ def tonight_of(question: TableQuestion) -> Tonight:
         window,
         drop_evidence([tonight, *(votes_of for _, votes_of in earlier)]),
         _budget(question, window, log),
-        _offers(question, window),
+        offers,
+        barred,
     )
 
 
@@ -213,6 +224,36 @@ def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffe
         offer = family.answer(queries)
         offers[family.name] = offer if is_asked else replace(offer, candidates=())
     return offers
+
+
+def _without_barred(
+    question: TableQuestion, offers: Mapping[str, AnswerOffer]
+) -> tuple[dict[str, AnswerOffer], list[tuple[AnswerCandidate, Verdict]]]:
+    """Return the offers without candidates whose config breaks a rule of Pinot's, and these candidates."""
+    kept, barred = {}, []
+    for family in question.families.known:
+        if family.name not in offers:
+            continue
+        offer = offers[family.name]
+        reasons = [_breaks(question, family, each) for each in offer.candidates]
+        told = list(zip(offer.candidates, reasons, strict=True))
+        broken = Reason.BREAKS_CONFIG_RULE
+        barred += [(each, refused(each.index, broken, why)) for each, why in told if why]
+        kept[family.name] = replace(offer, candidates=tuple(each for each, why in told if not why))
+    return kept, barred
+
+
+def _breaks(question: TableQuestion, family: Family, candidate: AnswerCandidate) -> str:
+    """Return the rule that the candidate's config breaks; empty if it breaks none."""
+    overview, version = question.overview, question.settings.scoring.pinot_version
+    if overview is None or not candidate.config:
+        return ""
+    known = overview.barred.get(family.name, {}).get(candidate.index.column)
+    if known:
+        return known
+    edit = family_edit(family, (), (), [candidate.config])
+    faults = edit_faults(overview, question.configs, [edit], version)
+    return faults[0].sentence(version) if faults else ""
 
 
 # The walk of a filter is exact for the rows that it sees. Everything that it does not see widens the

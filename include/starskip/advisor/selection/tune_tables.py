@@ -30,8 +30,16 @@ from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
+from starskip.advisor.workload.cut_texts import (
+    TextLengths,
+    cut_lengths,
+    cut_words,
+    text_lengths,
+    with_greatest_lengths,
+)
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
+from starskip.advisor.workload.known_names import known_names, known_table
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
@@ -82,7 +90,12 @@ class TuneRequest:
     def source(self) -> FactsSource:
         """Return the source of the facts of tables."""
         return FactsSource(
-            self.segments_root, self.metadata_path, self.configured, self.settings, self.families
+            self.segments_root,
+            self.metadata_path,
+            self.configured,
+            self.settings,
+            self.families,
+            self.configs,
         )
 
 
@@ -119,6 +132,10 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
+    known = request.source.tables()
+    request = replace(
+        request, tables=tuple(dict.fromkeys(known_table(name, known) for name in request.tables))
+    )
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
@@ -179,11 +196,8 @@ def _each_alone(
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
-    workload, leaves, warnings = _workload(request, progress)
+    workload, found, known, leaves, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
-    found, known = without_faulty(
-        request.not_used, lambda names: request.without(names).source.facts(request.tables, tables, progress)
-    )
     warnings.extend(found.warnings)
     overviews = found.overviews
     not_used: dict[str, Mapping[str, str]] = dict.fromkeys(tables, known)
@@ -222,9 +236,7 @@ def _scored(
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
-    found, known = without_faulty(
-        request.not_used, lambda names: request.without(names).source.facts(request.tables, None, progress)
-    )
+    found, known = without_faulty(request.not_used, partial(_facts, request, None, progress))
     unknown = unknown_weights(request.column_weights, found.overviews)
 
     def advised(table: str, left_out: frozenset[str]) -> TableAdvice:
@@ -246,6 +258,12 @@ def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
     return TuneAnswer(advice, (*found.warnings, *unknown), failures)
 
 
+def _facts(
+    request: TuneRequest, in_log: Sequence[str] | None, progress: Progress, left_out: frozenset[str]
+) -> FoundFacts:
+    return request.without(left_out).source.facts(request.tables, in_log, progress)
+
+
 def _sampled_sizes(
     request: TuneRequest, plans: Mapping[str, TablePlan], progress: Progress
 ) -> list[pa.RecordBatch]:
@@ -265,30 +283,47 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 def _workload(
     request: TuneRequest, progress: Progress
-) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
+) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, str], Mapping[str, int], list[str]]:
+    """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more.
+
+    The third are the families that failed in reading the facts, each with its fault.
+    """
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
+    lengths: dict[str, TextLengths] = {}
+    known = request.source.tables()
     # Rows and columns need no family.
     source = replace(request.source, families=FamilyChoice())
-    leaf_records = LeafRecords(FoundSizes(source, lambda _, items: items).get)
+    leaf_records = LeafRecords(FoundSizes(source, lambda _, items: items).get, known)
     leaves: Counter[str] = Counter()
     queries = _queries(
-        progress("reading the log", splits), request.tables, rejected, sampling, leaf_records, leaves
+        progress("reading the log", splits), request.tables, rejected, sampling, lengths, leaf_records, leaves
     )
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
         busy = busy_keys(rows, settings.workload.max_shapes_per_table)
-        counted = count_shapes(spooled, instances_per_shape=settings.workload.instances_per_shape, busy=busy)
+        logged = sorted({name for batch in spooled for name in pc.unique(batch.column("table")).to_pylist()})
+        found, faults = without_faulty(
+            request.not_used, partial(_facts, request, request.tables or logged, progress)
+        )
+        names = known_names(found.overviews, settings.scoring.pinot_version)
+        cut = cut_lengths(settings.log.query_text_length, lengths.values())
+        instances = settings.workload.instances_per_shape
+        counted = count_shapes(
+            spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut, names=names
+        )
         folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
-        for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
+        weights = query_weights(settings.workload.query_weights)
+        for batch in weighted_shapes(folded, weights, names):
             for shape in workload_shapes(batch):
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + left_out_words(busy) + rejected.warnings()
+    warnings += [*cut_words(cut), *left_out_words(busy), *rejected.warnings()]
+    return workload, found, faults, leaves, warnings
 
 
 def _queries(
@@ -296,14 +331,16 @@ def _queries(
     tables: Sequence[str],
     rejected: RejectedRecords,
     sampling: list[SamplingSummary],
+    lengths: dict[str, TextLengths],
     leaf_records: LeafRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
     for split in splits:
-        for batch in parse_split(split):
+        for batch in map(with_greatest_lengths, parse_split(split)):
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
+            lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(batch)
             queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from starskip.advisor.families.families import BUILT_IN, FamilyChoice
-from starskip.advisor.families.family import Family
-from starskip.advisor.families.family_edit import family_edit
+from starskip.advisor.selection.advised_edits import advised_edits
 from starskip.advisor.selection.table_advice import TableAdvice
-from starskip.pinot.proposed_config import KeyEdit, with_edits
+from starskip.pinot.proposed_config import with_edits
 from starskip.pinot.table_config import TableConfig
 
 
@@ -27,19 +26,3 @@ def write_out(advice: TableAdvice, families: FamilyChoice, configs: Sequence[Tab
             family.properties(advice.answers, advice.offers.get(family.name))
     for config in configs or (TableConfig(advice.table, document={"tableName": advice.table}),):
         with_edits(config, advised_edits(advice, own))
-
-
-def advised_edits(advice: TableAdvice, families: Sequence[Family]) -> list[KeyEdit]:
-    """Return the edits of the families; a sort order beside other indexes is not written."""
-    chosen = [item.index for item in advice.recommendation.chosen]
-    drops = [drop.index for drop in advice.drops]
-    answers = advice.answers.answers
-    return [
-        family_edit(
-            family,
-            [item.column for item in chosen if item.family == family.name],
-            [item.column for item in drops if item.family == family.name],
-            [item.config for item in answers if item.index.family == family.name],
-        )
-        for family in families
-    ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +11,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.workload.cut_texts import CUT
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.key_sums import BusyKeys, keys_of
+from starskip.advisor.workload.known_names import NO_NAMES, KnownNames
 from starskip.advisor.workload.shape_workload import (
     UNPARSED,
     WHOLLY_REDACTED,
@@ -27,6 +29,7 @@ from starskip.sql.normalize_sql import NormalizedSql, normalize_sql
 from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
 from starskip.sql.query_shape import QueryShape, parsed_shape
 from starskip.sql.redacted_text import is_wholly_redacted, mark_redacted
+from starskip.sql.resolved_skeleton import QueryNames, resolved_skeleton
 
 QUERY_COLUMNS = (
     "table",
@@ -40,9 +43,11 @@ QUERY_COLUMNS = (
     "entries_scanned_post_filter",
     "exceptions",
     "weight",
+    "query_text_length",
     "line_format",
 )
-_FOLDED = NormalizedSql(FOLDED, ()), FOLDED
+_FOLDED: tuple[NormalizedSql, QueryShape | str] = NormalizedSql(FOLDED, ()), FOLDED
+_CUT: tuple[NormalizedSql, QueryShape | str] = NormalizedSql(CUT, ()), UNPARSED + CUT
 _MAX_LITERAL_CHARACTERS = 100_000
 """Literals beyond this stay out of the sample: one IN list must not outgrow all other shapes."""
 
@@ -54,19 +59,28 @@ def count_shapes(
     *,
     instances_per_shape: int,
     busy: Mapping[str, BusyKeys] | None = None,
+    cut_lengths: Collection[int] = (),
+    names: KnownNames = NO_NAMES,
 ) -> Iterator[pa.RecordBatch]:
     """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
 
     Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: for its
-    tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED.
+    tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED. Texts of one of
+    ``cut_lengths`` are not understood. ``names``: what the names in texts mean; the skeletons have the
+    tables' own.
     """
     workload: Workload = {}
+    names_of = cache(names.of)
     for batch in batches:
         is_parsed_row = _parsed_rows(batch, busy or {})
         records = zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True)
         for number, record in enumerate(records):
-            is_folded = is_parsed_row is not None and not is_parsed_row[number]
-            recognised = _FOLDED if is_folded else _recognised(record[1] or "", record[-1])
+            if record[-2] in cut_lengths:
+                recognised = _CUT
+            elif is_parsed_row is not None and not is_parsed_row[number]:
+                recognised = _FOLDED
+            else:
+                recognised = _recognised(record[1] or "", record[-1], names_of(record[0]))
             _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
 
@@ -105,7 +119,7 @@ def _parsed_rows(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDA
 def _count(
     workload: Workload, record: tuple[Any, ...], recognised: tuple[NormalizedSql, QueryShape | str], cap: int
 ) -> None:
-    table, _, latency_ms, rows_scanned, *segments, entries, post, exceptions, weight, _ = record
+    table, _, latency_ms, rows_scanned, *segments, entries, post, exceptions, weight, _, _ = record
     queried, processed, matched = (each or 0 for each in segments)
     cut, shape = recognised
     shape_id = shape if isinstance(shape, str) else shape.shape_id
@@ -113,9 +127,9 @@ def _count(
     if counts is None:
         named = (shape_id, shape_id) if isinstance(shape, str) else (shape.text, cut.skeleton)
         counts = workload[table, shape_id] = ShapeWorkload(table, shape_id, *named)
-    elif cut.skeleton < counts.skeleton and counts.is_parsed:
+    elif not isinstance(shape, str) and cut.skeleton < counts.skeleton:
         # As in ShapeWorkload.merge: of two texts of one shape the smaller one stays, whichever came first.
-        counts.skeleton = cut.skeleton
+        counts.skeleton, counts.text = cut.skeleton, shape.text
     entries = entries or 0
     counts.queries += 1
     counts.entries_scanned_in_filter += entries
@@ -151,20 +165,25 @@ def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
     return weight - 1.0, (weight - 1.0) * entries, (weight * weight - 1.0) * entries * entries
 
 
-def _recognised(text: str, line_format: str | None) -> tuple[NormalizedSql, QueryShape | str]:
+def _recognised(
+    text: str, line_format: str | None, names: QueryNames
+) -> tuple[NormalizedSql, QueryShape | str]:
     if is_wholly_redacted(text):
         return NormalizedSql(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
     cut = normalize_sql(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of such texts in the cache would fill the memory.
         return cut, UNPARSED + "too_long"
-    return cut, _shape(cut.skeleton)
+    skeleton, slots, shape = _resolved(cut.skeleton, names)
+    literals = cut.literals if slots is None else tuple(cut.literals[slot] for slot in slots)
+    return NormalizedSql(skeleton, literals), shape
 
 
 @lru_cache(maxsize=20_000)
-def _shape(skeleton: str) -> QueryShape | str:
-    """Parse each distinct skeleton once; return the unparsed shape_id if that fails."""
+def _resolved(skeleton: str, names: QueryNames) -> tuple[str, tuple[int, ...] | None, QueryShape | str]:
+    """Resolve and parse each distinct skeleton once; return the unparsed shape_id if that fails."""
     try:
-        return parsed_shape(skeleton)
+        resolved, slots = resolved_skeleton(skeleton, names)
+        return resolved, slots, parsed_shape(resolved)
     except UnsupportedQuery as error:
-        return UNPARSED + error.reason
+        return skeleton, None, UNPARSED + error.reason

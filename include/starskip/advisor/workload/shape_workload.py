@@ -168,7 +168,7 @@ class ShapeWorkload(_EstimatedSums):
         for name in _SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         # The smaller text wins, so that the merged row does not depend on the order either.
-        self.skeleton = min(self.skeleton, other.skeleton)
+        self.skeleton, self.text = min((self.skeleton, self.text), (other.skeleton, other.text))
         self.kept_below = min(self.kept_below, other.kept_below)
         self.instances = {k: v for k, v in self.instances.items() if literals_hash(k) < self.kept_below}
         for literals, instance in other.instances.items():

@@ -1,8 +1,9 @@
 """Hash SQL text to a key that texts of one shape share; cheaper than normalizing the text.
 
 It selects the texts worth parsing where a log has more shapes than can be kept. Texts that differ in case,
-white space, brackets, commas, signs, comments, query options, literals or lengths of lists have one key; a
-few texts of different shapes share a key too, which does no harm: all texts of a key are kept, or none.
+white space, brackets, commas, signs, underscores, quotes of names, comments, query options that decide
+nothing, literals or lengths of lists have one key; a few texts of different shapes share a key too, which
+does no harm: all texts of a key are kept, or none.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from starskip.sql.normalize_sql import COMMENT_OR_LITERAL, SLOT, normalize_sql
 KEY_BITS = 53
 """Few enough for a float to hold; a million keys include two equal ones once in ten thousand logs."""
 
-_DROPPED = b"\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f (),;+-" + SLOT.encode()
+_DROPPED = b'\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f (),;+-_"`' + SLOT.encode()
 _ONLY_NORMALIZED = ('"', "`", SLOT, ";", "option")
 """Begin quoted names, which hold no literals, and query options."""
 

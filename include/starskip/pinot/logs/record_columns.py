@@ -54,6 +54,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     counters = _counters(columns)
     if counters is None:
         return record_batch([_rejected_if_out_of_range(row) for row in rows], source_file, log_time_zone)
+    texts = _strings(columns["query_text"])
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
         **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
@@ -62,7 +63,8 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
         "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),
         "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
         "weight": pa.repeat(pa.scalar(1.0), len(rows)),
-        "query_text": _strings(columns["query_text"]),
+        "query_text": texts,
+        "query_text_length": _java_lengths(texts),
         "source_file": pa.repeat(pa.scalar(file_name), len(rows)),
         "source_position": pa.array(columns["source_position"], pa.int64()),
         "source_lines": pa.array(columns["source_lines"], pa.int64()),
@@ -89,6 +91,13 @@ def _strings(values: Sequence[bytes | None]) -> Any:
         return pa.array(values, pa.string())
     except pa.ArrowInvalid:
         return pa.array([None if v is None else v.decode("utf-8", "replace") for v in values], pa.string())
+
+
+def _java_lengths(texts: Any) -> Any:
+    lengths = pc.utf8_length(texts).cast(pa.int64())
+    if pc.equal(pc.sum(pc.binary_length(texts)), pc.sum(lengths)).as_py() is not False:
+        return lengths
+    return pc.add(lengths, pc.count_substring_regex(texts, r"[\x{10000}-\x{10FFFF}]").cast(pa.int64()))
 
 
 def _times(texts: Any) -> Any:

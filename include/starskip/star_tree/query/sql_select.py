@@ -15,6 +15,7 @@ from starskip.errors import UnsupportedQuery, first_line
 from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.pinot_dialect import PinotDialect
+from starskip.sql.query_options import split_options
 
 MAX_TEXT_CHARACTERS = 100_000
 """Parsed and answered within seconds; lists of thousands of keys, as machines write them, fit."""
@@ -45,7 +46,7 @@ def sql_select(sql: str, dialect: str) -> exp.Select:
             f"the query has {len(sql):,} characters; at most {MAX_TEXT_CHARACTERS:,} are parsed",
             reason="too_long",
         )
-    skeleton = normalize_sql(sql).skeleton
+    _, skeleton = split_options(normalize_sql(sql).skeleton)
     if nesting(skeleton) > MAX_NESTING:
         raise UnsupportedQuery(f"the query is nested deeper than {MAX_NESTING} levels", reason="too_deep")
     if not _QUERY.match(skeleton):
@@ -65,7 +66,7 @@ def sql_select(sql: str, dialect: str) -> exp.Select:
 
 
 def select_tokens(sql: str, dialect: str) -> list[Token]:
-    """Return the tokens of the query, without the options that Pinot takes before and behind it.
+    """Return the tokens of the query, without the options that Pinot takes around it.
 
     Raises UnsupportedQuery with a reason "syntax" or "not_a_select".
     """
@@ -79,10 +80,10 @@ def select_tokens(sql: str, dialect: str) -> list[Token]:
             statements.append([])
         else:
             statements[-1].append(token)
-    *options, query = [statement for statement in statements if statement] or [[]]
-    if not query or any(option[0].token_type != TokenType.SET for option in options):
+    queries = [each for each in statements if each and each[0].token_type != TokenType.SET]
+    if len(queries) != 1:
         raise _not_a_select()
-    return _without_option(query)
+    return _without_option(queries[0])
 
 
 def _without_option(tokens: list[Token]) -> list[Token]:

@@ -73,3 +73,64 @@ def test_a_path_that_names_nothing(tmp_path: Path) -> None:
 
 def test_a_folder_without_logs(tmp_path: Path) -> None:
     assert event_logs([str(tmp_path)]) == ()
+
+
+def filled(folder: Path, **texts: str) -> str:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return str(folder)
+
+
+def of_context(context: int, number: int, *, more: str = "") -> str:
+    told = f'"Rollover Number":{number},"SparkContext Id":{context}'
+    return f'{{"Event":"DBCEventLoggingListenerMetadata",{told}}}\n{more}'
+
+
+def test_files_of_databricks_are_one_log_in_the_order_of_their_times(tmp_path: Path) -> None:
+    folder = tmp_path / "1113_driver" / "77"
+    touched(folder, "eventlog", "eventlog-2026-11-18--10-00.gz", "eventlog-2026-11-18--09-00.gz", "log4j.log")
+    log, other = event_logs([f"{tmp_path}/*/*"])
+    assert (log.name, other.name) == ("77", "log4j.log")
+    assert names(log.files) == ["eventlog-2026-11-18--09-00.gz", "eventlog-2026-11-18--10-00.gz", "eventlog"]
+
+
+def test_contexts_of_databricks_are_logs_of_their_own(tmp_path: Path) -> None:
+    for context in (1, 2):
+        filled(tmp_path / str(context), eventlog=of_context(context, 1))
+    assert [len(log.files) for log in event_logs([f"{tmp_path}/*"])] == [1, 1]
+
+
+def test_a_context_of_databricks_in_two_folders(tmp_path: Path) -> None:
+    """The archive has a copy of what was being written then, and one file that is not rolled any more."""
+    older, later = "eventlog-2026-11-18--09-00", "eventlog-2026-11-18--10-00"
+    filled(tmp_path / "archive", **{older: of_context(5, 0), "eventlog": of_context(5, 1, more="{cut")})
+    filled(
+        tmp_path / "live", **{later: of_context(5, 1, more="{cut and whole}"), "eventlog": of_context(5, 2)}
+    )
+    (log,) = event_logs([f"{tmp_path}/*"])
+    parents = [Path(file).parent.name for file in log.files]
+    assert (parents, names(log.files)) == (["archive", "live", "live"], [older, later, "eventlog"])
+
+
+def test_an_application_in_two_folders_is_one_log(tmp_path: Path) -> None:
+    filled(tmp_path / "1" / "eventlog_v2_a", events_1_a="one", events_2_a="two")
+    filled(tmp_path / "2" / "eventlog_v2_a", events_2_a="two and more", events_3_a="three")
+    (log,) = event_logs([f"{tmp_path}/*/eventlog_v2_a"])
+    assert [file[-12:] for file in log.files] == ["a/events_1_a", "a/events_2_a", "a/events_3_a"]
+    assert Path(log.files[1]).read_text() == "two and more"
+
+
+def test_applications_of_one_name_are_logs_of_their_own(tmp_path: Path) -> None:
+    for cluster in ("east", "west"):
+        filled(tmp_path / cluster / "eventlog_v2_a", events_1_a=f"of {cluster}", events_2_a=f"{cluster} too")
+        filled(tmp_path / cluster, app=f"of {cluster}")
+    logs = event_logs([f"{tmp_path}/*", *(f"{tmp_path}/{each}/eventlog_v2_a" for each in ("east", "west"))])
+    assert [(log.name, len(log.files)) for log in logs] == [("app", 1)] * 2 + [("eventlog_v2_a", 2)] * 2
+
+
+def test_a_copy_of_a_single_log_counts_once(tmp_path: Path) -> None:
+    filled(tmp_path / "1", **{"app-1.inprogress": "first\nsec"})
+    filled(tmp_path / "2", **{"app-1": "first\nsecond"})
+    (log,) = event_logs([f"{tmp_path}/*"])
+    assert log.name == "app-1"

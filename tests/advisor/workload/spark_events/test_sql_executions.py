@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from hypothesis import given, settings
@@ -300,3 +303,55 @@ def test_an_iceberg_table_with_the_filters_above_it(tmp_path: Path) -> None:
     renamed = named("Filter", "Filter (id#9L > 3)", named("Project", "Project [p AS id#9L]", found))
     ((other,),) = [each.scans for each in read(tmp_path, start(1, renamed), driver(1, _21=2), end(1))[0]]
     assert other.filters == ()
+
+
+def read_files(folder: Path, *files: Sequence[object]) -> tuple[list[SqlExecution], LogSummary]:
+    """Return what the files of one application hold together; an empty one is missing."""
+    paths = []
+    for number, events in enumerate(files, start=1):
+        if events:
+            path = folder / f"events_{number}_app"
+            path.write_text("".join(json.dumps(each, separators=(",", ":")) + "\n" for each in events))
+            paths.append(str(path))
+    summary = LogSummary()
+    return list(read_event_log(EventLog("app", tuple(paths), False), summary)), summary
+
+
+QUERY = (
+    start(3, node("AdaptiveSparkPlan", scan(10))),
+    driver(3, _12=8),
+    change(3, node("AdaptiveSparkPlan", scan(20))),
+    driver(3, _22=4),
+    stage(20, 7),
+    end(3),
+)
+
+
+@given(st.lists(st.integers(0, len(QUERY)), max_size=3))
+def test_a_query_may_lie_over_several_files(cuts: list[int]) -> None:
+    bounds = [0, *sorted(cuts), len(QUERY)]
+    files = [QUERY[a:b] for a, b in itertools.pairwise(bounds)]
+    with TemporaryDirectory() as folder:
+        (found,), summary = read_files(Path(folder), *files)
+    assert [(one.files_read, one.rows_read) for one in found.scans] == [(8, None), (4, 7)]
+    assert (summary.unfinished, summary.without_start) == (0, 0)
+
+
+def test_a_file_that_lacks_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    later = start(4, scan(30)), driver(4, _32=1), end(4)
+    found, summary = read_files(tmp_path, QUERY[:2], (), (), (QUERY[-1], *later))
+    assert [[one.files_read for one in each.scans] for each in found] == [[8], [1]]
+    assert summary.missing == ["app: 2 to 3"]
+
+
+def test_files_of_databricks_tell_their_numbers_and_their_context(tmp_path: Path) -> None:
+    def begin(context: int, number: int) -> dict[str, object]:
+        name = "DBCEventLoggingListenerMetadata"
+        return {"Event": name, "Rollover Number": number, "SparkContext Id": context}
+
+    other = begin(2, 0), end(3)
+    found, summary = read_files(
+        tmp_path, (begin(1, 0), *QUERY[:2]), (begin(1, 2), *QUERY[2:], start(3, scan(1))), other
+    )
+    assert len(found) == 1
+    assert (summary.missing, summary.unfinished, summary.without_start) == (["app: 1"], 1, 1)

@@ -2,23 +2,35 @@
 
 A log is one file, or a folder ``eventlog_v2_APP`` of rolled ones, ``events_NUMBER_APP``. The History Server
 may have compacted the older of them into one, ``….compact``, which stands for all up to its number (Spark
-4.2, RollingEventLogFilesFileReader).
+4.2, RollingEventLogFilesFileReader). Databricks rolls ``eventlog`` to ``eventlog-2026-11-18--10-00.gz``; the
+first line of each file names its Spark context and its number.
+
+Files of an application in several folders are one log. A copy of a file, told by its first lines, does not
+count again.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, pairwise
 
+from starskip.advisor.workload.spark_events.event_lines import KEPT_BYTES, event_lines
 from starskip.errors import SourceError
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.log_files import log_files
+from starskip.storage.files.open_file import file_head
 
 _ROLLED = re.compile(r"events_(\d{1,18})_.+?(\.compact)?")
 _FOLDER = "eventlog_v2_"
 _STATUS = "appstatus_"
 _RUNNING = ".inprogress"
+_COMPRESSED = r"(?:\.(?:gz|zstd|zst|lz4|lzf|snappy))"
+_OF_DATABRICKS = re.compile(rf"eventlog(?:-(\d{{4}}-\d\d-\d\d[\dT_-]*))?{_COMPRESSED}?")
+_CONTEXT = re.compile(rb'"SparkContext Id"\s*:\s*"?(-?\d{1,40})')
+_HEAD_LINES = 12
+"""Logs of one name differ in their first events, which tell hosts and times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +47,41 @@ def event_logs(paths: Sequence[str]) -> tuple[EventLog, ...]:
 
     Raises SourceError for a path that names nothing. A folder without logs is empty, not an error.
     """
-    single: list[EventLog] = []
-    rolled: dict[str, list[str]] = {}
-    for file in sorted({file for path in paths for file in _files_at(path)}):
+    single: dict[str, list[str]] = {}
+    rolled: dict[str, dict[str, list[str]]] = {}
+    of_databricks: dict[str, list[str]] = {}
+    for file in event_log_files(paths):
         folder, _, name = file.rpartition("/")
-        if folder.rpartition("/")[2].startswith(_FOLDER):
-            rolled.setdefault(folder, []).append(name)
+        of_folder = folder.rpartition("/")[2]
+        if of_folder.startswith(_FOLDER):
+            rolled.setdefault(of_folder, {}).setdefault(folder, []).append(file)
+        elif _OF_DATABRICKS.fullmatch(name):
+            of_databricks.setdefault(folder, []).append(file)
         else:
-            single.append(EventLog(name, (file,), name.endswith(_RUNNING)))
-    logs = [*single, *(_rolled_log(folder, names) for folder, names in rolled.items())]
+            stem = re.sub(rf"{_COMPRESSED}?(?:{re.escape(_RUNNING)})?$", "", name)
+            single.setdefault(stem, []).append(file)
+    logs = [
+        *(EventLog(_name(f), (f,), _is_running(f)) for fs in single.values() for f in _without_copies(fs)),
+        *(log for name, folders in rolled.items() for log in _rolled_logs(name, folders)),
+        *_logs_of_databricks(of_databricks),
+    ]
     return tuple(sorted(logs, key=lambda log: (log.name, log.files)))
+
+
+def event_log_files(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the files at paths or URLs, each once; errors as in ``event_logs``."""
+    return tuple(sorted({file for path in paths for file in _files_at(path)}))
+
+
+def rolled_numbers(files: Sequence[str]) -> list[int]:
+    """Return the numbers of rolled files, in the order of the files."""
+    return [int(found[1]) for file in files if (found := _ROLLED.fullmatch(_name(file)))]
+
+
+def missing_numbers(numbers: Sequence[int]) -> str:
+    """Return the numbers that lack between sorted ones: "2, 5 to 7"; empty if none does."""
+    gaps = [(a + 1, b - 1) for a, b in pairwise(numbers) if b > a + 1]
+    return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in gaps)
 
 
 def _files_at(path: str) -> Iterator[str]:
@@ -65,12 +102,85 @@ def _plain(files: Iterator[str]) -> Iterator[str]:
     return (file for file in files if file.rpartition("/")[2][0] not in "._")
 
 
-def _rolled_log(folder: str, names: Sequence[str]) -> EventLog:
-    matched = [found for name in names if (found := _ROLLED.fullmatch(name))]
-    compacted = max((int(found[1]) for found in matched if found[2]), default=0)
-    kept = [
-        found for found in matched if int(found[1]) > compacted or (int(found[1]) == compacted and found[2])
+def _name(file: str) -> str:
+    return file.rpartition("/")[2]
+
+
+def _is_running(file: str) -> bool:
+    return file.endswith(_RUNNING)
+
+
+def _rolled_logs(name: str, folders: Mapping[str, Sequence[str]]) -> Iterator[EventLog]:
+    """Yield one log; one a folder, if two of them hold different files of one number."""
+    if len(folders) == 1:
+        yield from (_rolled_log(name, files) for files in folders.values())
+        return
+    status = [file for files in folders.values() for file in files if _name(file).startswith(_STATUS)]
+    events = _without_copies([file for files in folders.values() for file in files if file not in status])
+    together = _rolled_log(name, (*events, *status))
+    if len(set(rolled_numbers(together.files))) == len(together.files):
+        yield together
+        return
+    for files in folders.values():
+        yield _rolled_log(name, [file for file in files if file in events or file in status])
+
+
+def _rolled_log(name: str, files: Collection[str]) -> EventLog:
+    numbered = [
+        (int(found[1]), found[2], file) for file in files if (found := _ROLLED.fullmatch(_name(file)))
     ]
-    files = [f"{folder}/{found[0]}" for found in sorted(kept, key=lambda found: int(found[1]))]
-    is_running = any(name.startswith(_STATUS) and name.endswith(_RUNNING) for name in names)
-    return EventLog(folder.rpartition("/")[2], tuple(files), is_running)
+    compacted = max((number for number, is_compact, _ in numbered if is_compact), default=0)
+    kept = sorted(
+        (number, file)
+        for number, is_compact, file in numbered
+        if number > compacted or (number == compacted and is_compact)
+    )
+    is_running = any(_name(file).startswith(_STATUS) and _is_running(file) for file in files)
+    return EventLog(name, tuple(file for _, file in kept), is_running)
+
+
+def _logs_of_databricks(folders: Mapping[str, Sequence[str]]) -> Iterator[EventLog]:
+    """Yield a log for each Spark context, or each folder whose files do not name theirs."""
+    contexts: dict[str, list[str]] = {}
+    for folder, files in folders.items():
+        named = _CONTEXT.search(_head(sorted(files, key=_rolled_at)[0]))
+        contexts.setdefault(named[1].decode() if named else folder, []).append(folder)
+    for context, places in contexts.items():
+        files = [file for place in places for file in folders[place]]
+        if len(places) > 1:
+            files = _without_copies(files)
+        yield EventLog(_name(context), tuple(sorted(files, key=_rolled_at)), is_running=False)
+
+
+def _rolled_at(file: str) -> tuple[bool, str, str]:
+    """Return a key that sorts the files of a context by time: the one without a time is being written."""
+    found = _OF_DATABRICKS.fullmatch(_name(file))
+    rolled_at = found[1] if found else None
+    return rolled_at is None, rolled_at or "", file
+
+
+def _without_copies(files: Sequence[str]) -> list[str]:
+    """Return the files, and of copies the one that holds the most, as far as their heads and sizes tell."""
+    if len(files) < 2:
+        return list(files)
+    heads = {file: _head(file) for file in files}
+
+    def most_first(file: str) -> tuple[int, bool, bool, int, str]:
+        return -len(heads[file]), _is_running(file), _rolled_at(file)[0], -_size(file), file
+
+    kept: list[str] = []
+    for file in sorted(files, key=most_first):
+        if not any(heads[other].startswith(heads[file]) for other in kept):
+            kept.append(file)
+    return kept
+
+
+def _head(file: str) -> bytes:
+    return b"\n".join(line.text[:KEPT_BYTES] for line in islice(event_lines(file), _HEAD_LINES))
+
+
+def _size(file: str) -> int:
+    try:
+        return file_head(file, 0)[1]
+    except OSError:
+        return 0

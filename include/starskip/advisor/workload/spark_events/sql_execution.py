@@ -54,7 +54,10 @@ class RejectedLine:
 
 @dataclass(slots=True)
 class LogSummary:
-    """Counts of a log as it is read: lines = events + other + rejected; the first rejected lines are kept."""
+    """Counts of a log as it is read: lines = events + other + rejected; the first rejected lines are kept.
+
+    ``missing``: files that lack between others, as "app-1: 2, 5 to 7".
+    """
 
     lines: int = 0
     events: int = 0
@@ -64,6 +67,7 @@ class LogSummary:
     without_start: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     rejected: list[RejectedLine] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
 
     def reject(self, line: RejectedLine) -> None:
         """Count a line and keep it, if not too many are kept."""

@@ -4,6 +4,8 @@ Spark's listener events in their order (Spark 4.2, SparkListenerSQLExecutionStar
 plan when a query starts, further plans as adaptive execution changes it, values of metrics from the driver
 (files and bytes) and of stages (rows), and the end. A scan belongs to an execution if the driver reported how
 many files it read: a scan of the plan that was cached or never ran read nothing.
+
+What a query does may lie over several files of its application's log.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from starskip.advisor.workload.spark_events.event_lines import KEPT_BYTES, EventLine, event_lines
-from starskip.advisor.workload.spark_events.event_logs import EventLog
+from starskip.advisor.workload.spark_events.event_logs import EventLog, missing_numbers, rolled_numbers
 from starskip.advisor.workload.spark_events.plan_scans import (
     BYTES_READ,
     FILES_READ,
@@ -48,6 +50,8 @@ def read_event_log(log: EventLog, summary: LogSummary) -> Iterator[SqlExecution]
     Both kinds of lines may be in a file: Spark's events and our own (skipping_event).
     """
     state = _Application(log.name, summary)
+    if missing := missing_numbers(rolled_numbers(log.files)):
+        summary.missing.append(f"{log.name}: {missing}")
     for file in log.files:
         for line in event_lines(file):
             summary.lines += 1
@@ -90,6 +94,9 @@ class _Application:
     open: dict[int, _Open] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
     """Rows by accumulator: the greatest value that a stage reported."""
+    context: str = ""
+    number: int | None = None
+    """Spark context and number of the file, where files tell them."""
 
 
 _Handler = Callable[[_Application, Mapping[str, Any]], SqlExecution | None]
@@ -125,6 +132,18 @@ def _document(text: str) -> Any:
         whole = json.dumps(document, ensure_ascii=False).encode("utf-8", "replace")
         document = json.loads(whole)
     return document
+
+
+def _begin_file(state: _Application, event: Mapping[str, Any]) -> None:
+    """Begin a file of Databricks. Queries of another Spark context have the same numbers."""
+    context, number = str(event.get("SparkContext Id")), _whole(event["Rollover Number"])
+    if context != state.context:
+        state.summary.unfinished += len(state.open)
+        state.open.clear()
+        state.rows.clear()
+    elif state.number is not None and (missing := missing_numbers((state.number, number))):
+        state.summary.missing.append(f"{state.name}: {missing}")
+    state.context, state.number = context, number
 
 
 def _start(state: _Application, event: Mapping[str, Any]) -> None:
@@ -210,4 +229,5 @@ _HANDLERS: Mapping[str, _Handler] = {
     f"{_SQL}DriverAccumUpdates": _driver_values,
     f"{_SQL}SQLExecutionEnd": _end,
     "SparkListenerStageCompleted": _stage_values,
+    "DBCEventLoggingListenerMetadata": _begin_file,
 }

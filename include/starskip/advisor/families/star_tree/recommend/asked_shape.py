@@ -13,7 +13,7 @@ from starskip.advisor.families.star_tree.recommend.pinot_aggregation import Pino
 from starskip.advisor.families.star_tree.recommend.tree_read import TreeRead, TreeReading
 from starskip.errors import ConfigError, UnsupportedQuery, printable
 from starskip.pinot.star_tree_filter import NotServed
-from starskip.pinot.star_tree_matching import Pair, SegmentColumns, TreePart, tree_parts
+from starskip.pinot.star_tree_matching import WITHOUT_TREES, Pair, SegmentColumns, TreePart, tree_parts
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.star_tree.aggregation_query import aggregation_query, tree_demand
 from starskip.star_tree.function_column_pair import AggregationFunction, FunctionColumnPair
@@ -162,23 +162,26 @@ def answerable_shape(
     rules: StarTreeRules | None = None,
     *,
     raw: Collection[str] = (),
+    nulls: Collection[str] = (),
 ) -> AnswerableShape | UnanswerableShape:
     """Return what ``asked`` needs of a tree, or why no tree answers it; ``types``: of the table's columns.
 
     With ``rules``, a Pinot with these rules has to use the tree; without them, Starskip itself. ``raw``:
-    columns without a dictionary in Pinot.
+    columns without a dictionary in Pinot; ``nulls``: columns with nulls.
     """
     ours = _of_starskip(asked, types, multi_value, table)
     if rules is None:
         return ours
     by_starskip = ours if isinstance(ours, AnswerableShape) else None
-    facts = SegmentColumns(raw=frozenset(raw), multi_value=frozenset(multi_value))
+    facts = SegmentColumns(frozenset(raw), frozenset(multi_value), frozenset(nulls))
     try:
         found = [(pinot_reads(sql, types, facts, rules), weight) for sql, weight in asked.examples]
     except UnsupportedQuery as error:
         return _unanswerable(asked, error.reason, str(error), by_starskip)
     first = found[0][0]
     if not isinstance(first, PinotReads):
+        # A query that does without star-trees wants none of Starskip's either.
+        by_starskip = None if first.reason == WITHOUT_TREES else by_starskip
         return _unanswerable(asked, first.reason, first.detail, by_starskip)
     # Perhaps a tree answers all texts of the shape but one, such as a list that is always true.
     reads = [(each, weight) for each, weight in found if isinstance(each, PinotReads)]

@@ -11,8 +11,10 @@ from sqlglot import exp
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.star_tree_matching import Aggregation, PinotAggregation
 from starskip.sql.filter_tree import filter_tree
+from starskip.sql.function_names import is_aggregation_name
+from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.predicate import Constant, Predicate
-from starskip.sql.query_shape import AGGREGATE_NAME
+from starskip.sql.query_options import split_options
 from starskip.sql.rewrite_filter import rewrite_filter
 from starskip.star_tree.query.aggregate_call import is_aggregate
 from starskip.star_tree.query.bound_columns import bound_columns
@@ -51,7 +53,8 @@ def pinot_query(sql: str, columns: Collection[str] | None = None) -> PinotQuery:
     bound_columns(select, table, columns)
     resolve_aliases(select, columns)
     conditions: dict[Predicate, exp.Expr] = {}
-    calls = tuple(dict.fromkeys(_aggregation(node, conditions) for node in _aggregate_nodes(select)))
+    nodes = list(_aggregate_nodes(select))
+    calls = tuple(dict.fromkeys(_aggregation(node, conditions) for node in nodes))
     group = select.args.get("group")
     grouped = _group_by_columns(select)
     where = select.args.get("where")
@@ -63,6 +66,8 @@ def pinot_query(sql: str, columns: Collection[str] | None = None) -> PinotQuery:
             group_by_columns=grouped,
             is_grouped=group is not None,
             is_distinct=is_distinct,
+            options=split_options(normalize_sql(sql).skeleton)[0],
+            aggregated_columns=tuple(column.name for node in nodes for column in node.find_all(exp.Column)),
         ),
         where.this if where else None,
         conditions,
@@ -98,7 +103,7 @@ def _aggregate_nodes(select: exp.Select) -> Iterator[exp.Expr]:
 
 
 def _is_called(node: exp.Expr) -> bool:
-    named = isinstance(node, exp.Anonymous) and AGGREGATE_NAME.fullmatch(node.name) is not None
+    named = isinstance(node, exp.Anonymous) and is_aggregation_name(node.name)
     return isinstance(node, exp.Filter) or is_aggregate(node) or named
 
 

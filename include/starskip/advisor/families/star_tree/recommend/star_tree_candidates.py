@@ -105,7 +105,10 @@ def star_tree_candidates(
             return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
         # The queries are from Pinot's log, so its matcher decides, in the version that is advised for.
         rules, raw = star_tree_rules(settings.scoring.pinot_version), _raw_columns(overview)
-        parsed = [answerable_shape(each, types, multi_value, table, rules, raw=raw) for each in asked]
+        nulls = overview.columns_with_nulls if overview else ()
+        parsed = [
+            answerable_shape(each, types, multi_value, table, rules, raw=raw, nulls=nulls) for each in asked
+        ]
         answerable = sorted(
             (each for each in parsed if isinstance(each, AnswerableShape)),
             key=lambda each: (-each.entries_scanned, each.shape_id),
@@ -170,8 +173,10 @@ def _columns(
 
 
 def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
-    columns = overview.columns if overview else {}
-    return frozenset(name for name, column in columns.items() if not column.dictionary_ratio)
+    if overview is None:
+        return frozenset()
+    stored = (name for name, column in overview.columns.items() if not column.dictionary_ratio)
+    return overview.raw_columns.union(stored)
 
 
 def _sample(

@@ -31,7 +31,7 @@ from starskip.star_tree.star_tree_config import StarTreeConfig
 def star_tree_offer(queries: TableQueries) -> AnswerOffer:
     """Return the candidate trees of a table; none if its rows must not be read."""
     settings = queries.settings
-    configured = star_trees_in_force(queries.configs)
+    configured = star_trees_in_force(queries.configs, queries.overview)
     held = trees_in_force(configured, queries.shapes, queries.overview, settings, queries.window)
     found = NO_TREES if queries.rows is None else _candidates(queries, queries.rows, held)
     return AnswerOffer(
