@@ -49,7 +49,7 @@ def quantile_report(
     Raises SourceError for a path without a log, for a log without an understood record, and for a table that
     no query of the log reads.
     """
-    splits = log_splits(log_files(log_paths), settings.log.split_bytes)
+    splits = log_splits(log_files(log_paths), settings.log.split_bytes, settings.log.message_field)
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
     rejected = RejectedRecords()
@@ -72,7 +72,7 @@ def quantile_report(
             sketches.extend(sketch_queries([queries]))
             if len(bins) >= _MERGED_BATCHES:
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
-    warnings = tuple(rejected.warnings())
+    warnings = tuple(rejected.warnings(settings.gates.max_not_understood_ratio))
     if sampling.dropped_lines:
         warnings += (f"{sampling.words} in advice; quantiles cover the logged queries only",)
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)
