@@ -25,16 +25,28 @@ _MOST_WAITING_BYTES = 64 << 20
 def is_wrapped(head: bytes, message_field: str = "") -> bool:
     """Return whether more records begin within a wrapper than as they are, in the head of a file."""
     unwrapper = LineUnwrapper(message_field)
-    wrapped = plain = 0
-    first_is_wrapped = False
-    for line in head.split(b"\n")[:_HEAD_LINES]:
-        for piece in unwrapper.pieces(0, line.removesuffix(b"\r")):
-            if piece.begins:
-                first_is_wrapped = first_is_wrapped or (bool(piece.wrappers) and not plain)
-                wrapped, plain = wrapped + bool(piece.wrappers), plain + (not piece.wrappers)
-    if not wrapped and not plain:  # perhaps the first of an object that is longer than the head
-        return head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
-    return wrapped > plain or (wrapped == plain and first_is_wrapped)
+    taught = _records_of(unwrapper, head)
+    if not any(taught):  # perhaps of wrapped lines, or of an object that is longer than the head
+        return None in taught or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
+    # What was learned holds for the lines before, too, which seemed to be records of their own.
+    found = [is_wrapped for is_wrapped in _records_of(unwrapper, head) if is_wrapped is not None]
+    wrapped = sum(found)
+    return wrapped > len(found) - wrapped or (2 * wrapped == len(found) and found[0])
+
+
+def _records_of(unwrapper: LineUnwrapper, head: bytes) -> list[bool | None]:
+    """Return for each record of a head whether it is wrapped, None for wrapped lines that begin none."""
+    unwrapper.forget_open_lines()
+    pieces = (
+        piece
+        for line in head.split(b"\n")[:_HEAD_LINES]
+        for piece in unwrapper.pieces(0, line.removesuffix(b"\r"))
+    )
+    return [
+        bool(piece.all_wrappers) if piece.begins else None
+        for piece in pieces
+        if piece.begins or piece.wrappers
+    ]
 
 
 def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) -> Iterator[LogRecord]:
@@ -44,9 +56,7 @@ def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) ->
     that says so.
     """
     unwrapper = LineUnwrapper(message_field)
-    for number, line in enumerate(head.split(b"\n")[:_HEAD_LINES]):
-        for _ in unwrapper.pieces(number, line.removesuffix(b"\r")):
-            pass  # what its first lines teach holds for lines before them, too
+    _records_of(unwrapper, head)
     unwrapper.forget_open_lines()
     joined = _JoinedLines()
     position = 0
@@ -109,7 +119,11 @@ class _OpenRecord:
         flaw = self.flaw or ("too_long" if self.size_bytes > MAX_RECORD_BYTES + 1 else None)
         text = b"\n".join(self.parts)
         return LogRecord(
-            self.first.position, self.lines, text[:KEPT_BYTES] if flaw else text, flaw, self.first.wrappers
+            self.first.position,
+            self.lines,
+            text[:KEPT_BYTES] if flaw else text,
+            flaw,
+            self.first.all_wrappers,
         )
 
 

@@ -103,7 +103,9 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
         return _row_without_counters(record, prefix, "rejected", record.flaw)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
-        return _row_without_counters(record, prefix, *unmatched(text, prefix))
+        return _row_without_counters(
+            record, prefix, *unmatched(text, prefix, is_wrapped=bool(record.wrappers))
+        )
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
