@@ -134,10 +134,9 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
-    known = request.source.tables()
-    request = replace(
-        request, tables=tuple(dict.fromkeys(known_table(name, known) for name in request.tables))
-    )
+    known = {*request.source.tables(), *request.source.hybrids()}
+    asked = dict.fromkeys(known_table(name, known) for name in request.tables)
+    request = replace(request, tables=tuple(asked))
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
