@@ -35,7 +35,7 @@ def look_for_log(night: Night) -> None:
     zone = night.settings.log.time_zone
     ordered = sorted(logs.files, key=lambda file: (night.date_text not in file, file))
     seen_bytes = outside = 0
-    for split in log_splits(ordered, night.settings.log.split_bytes):
+    for split in log_splits(ordered, night.settings.log.split_bytes, night.settings.log.message_field):
         may_be_tonight = may_be_of_day(split.path, night.run_date, zone)
         for batch in parse_split(split, zone):
             of_night = pc.sum(is_of_day(batch, night.run_date, untimed=may_be_tonight)).as_py() or 0

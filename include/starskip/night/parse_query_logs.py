@@ -73,7 +73,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     # If all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
-    splits = log_splits(logs.files, night.settings.log.split_bytes)
+    splits = log_splits(logs.files, night.settings.log.split_bytes, night.settings.log.message_field)
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),

@@ -51,6 +51,10 @@ class LogSettings(SettingsGroup):
         unit="characters",
         at_least=0,
     )
+    message_field: str = setting(
+        "",
+        "Field of JSON lines that holds the broker's line, nested with dots; found if left out.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,14 @@ class GateSettings(SettingsGroup):
         0.05,
         "Largest share of the log's records that no format explains.",
         title="Most rejected log records",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    max_not_understood_ratio: float = setting(
+        0.5,
+        "Largest share of the log's records that may be queries in a form that is not known.",
+        title="Most log records not understood",
         unit="share",
         at_least=0,
         at_most=1,

@@ -56,6 +56,7 @@ LOG_RECORDS = pa.schema(
         ("source_file", pa.string()),
         ("source_position", pa.int64()),
         ("source_lines", pa.int64()),
+        ("wrappers", pa.string()),
     ]
 )
 """One row a record of a broker log.
@@ -71,7 +72,7 @@ where ``query_text`` is a table's share of it; in QUERIES null where a longer te
 in the decompressed file where the record starts, ``source_lines`` the physical lines that it spans.
 """
 
-QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason")])
+QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason", "wrappers")])
 REJECTED_RECORDS = pa.schema(
     [
         LOG_RECORDS.field(name)

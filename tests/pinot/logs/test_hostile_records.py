@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from starskip.pinot.logs.parse_records import parse_records
-from starskip.pinot.logs.record_reader import LogRecord
+from starskip.pinot.logs.log_record import LogRecord
 
 HEAD = b"requestId=7,table=t,timeMs=1,docs=2/3,entries=4/5,"
 SEGMENTS = (

@@ -21,7 +21,7 @@ PREFIXES = [
     b"INFO ",
     b"2026/11/18 08:45:08.326 INFO [QueryLogger] [jersey-server-managed-async-executor-3] ",
     b"[2024-01-10 16:19:53.939] INFO [QueryScheduler] [pqr-2] ",
-    b"pinot-broker_1      | 2021-04-15T10:00:00,123Z [t, 1] WARN  org.apache.pinot.broker.QueryLogger - ",
+    b"2021-04-15T10:00:00,123Z [t, 1] WARN  org.apache.pinot.broker.QueryLogger - ",
 ]
 # Release of the re-rendered file -> the shape that reads it; 0.12.0 changed only the logger's name.
 SHAPE = {"0.12.0": "0.11.0"}

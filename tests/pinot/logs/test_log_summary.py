@@ -16,7 +16,7 @@ from starskip.storage.schemas import LOG_RECORDS
 FORMATS = Path(__file__).parents[2] / "data" / "logs" / "formats"
 
 reasons = st.dictionaries(st.sampled_from("abc"), st.integers(1, 9), max_size=3)
-summaries = st.builds(LogSummary, st.integers(0, 99), st.integers(0, 99), reasons, reasons)
+summaries = st.builds(LogSummary, st.integers(0, 99), st.integers(0, 99), reasons, reasons, reasons)
 
 
 def batch(*rows: tuple[str, str | None, int]) -> pa.RecordBatch:
@@ -35,11 +35,12 @@ def test_counts_of_a_batch():
         "queries": 1,
         "other": {"a": 1, "b": 2},
         "rejected": {"a": 1},
+        "wrapped": {},
     }
 
 
 def test_empty_day_counts_nothing():
-    nothing = {"lines": 0, "records": 0, "queries": 0, "other": {}, "rejected": {}}
+    nothing = {"lines": 0, "records": 0, "queries": 0, "other": {}, "rejected": {}, "wrapped": {}}
     assert log_summary(batch()).to_json() == LogSummary().to_json() == nothing
 
 
@@ -64,5 +65,6 @@ def test_lines_and_records_of_files_add_up_whatever_the_splits(split_bytes):
         "queries": 11 * 15,
         "other": {"sql_before_query": 2 * 15},
         "rejected": {},
+        "wrapped": {},
     }
     assert total.lines >= total.records

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from starskip.pinot.logs import parse_records as of_records
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
-from starskip.pinot.logs.record_reader import LogRecord
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import LOG_RECORDS
 
@@ -157,7 +157,6 @@ def test_table_type_is_taken_from_the_end_of_the_name_only(written, table):
         (b"2026-11-18T08:45:08,326+01:00", datetime.datetime(2026, 11, 18, 7, 45, 8, 326000)),
         (b"2026-11-18T08:45:08.326999999Z", datetime.datetime(2026, 11, 18, 8, 45, 8, 326000)),
         (b"2026-11-18 08:45:08", datetime.datetime(2026, 11, 18, 8, 45, 8)),
-        (b"pinot-broker_1      | 2026-11-18 08:45:08", datetime.datetime(2026, 11, 18, 8, 45, 8)),
         (b"2026/13/45 08:45:08.326", None),
     ],
 )
@@ -179,11 +178,6 @@ def test_bytes_that_are_not_utf8_are_replaced():
     first, second = parsed(line(sql=b"SELECT '\xff\xe6\x9d'"), line(sql="東".encode()))
     assert first["query_text"] == "SELECT '\ufffd\ufffd'"
     assert second["query_text"] == "東"
-
-
-def test_container_name_is_taken_from_continuation_lines():
-    (row,) = parsed(b"broker-1  | " + line(sql=b"SELECT a,\nbroker-1  |  b | c\nbroker-1  | FROM t"))
-    assert row["query_text"] == "SELECT a,\n b | c\nFROM t"
 
 
 @settings(deadline=None)

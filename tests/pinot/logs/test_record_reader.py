@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs import record_reader
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
-from starskip.pinot.logs.record_reader import BLOCK_BYTES, LogRecord, read_records
+from starskip.pinot.logs.record_reader import BLOCK_BYTES, read_records
 from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_START
 
 TIME = b"2026/11/18 08:45:08.326 INFO [QueryLogger] [t] "
@@ -22,7 +23,6 @@ PIECES = [
     BARE,
     b"[2024-01-10 16:19:53.939] INFO [QueryScheduler] [pqr-2] ",
     b"2024-01-10T16:19:53,939Z ",
-    b"pinot-broker_1      | ",
     b"INFO RequestId:7, table:",
     b"SELECT a\n",
     b"  FROM t\r\n",
@@ -88,8 +88,6 @@ def test_every_way_to_begin_a_record(file, block_bytes):
     starts = [
         TIME + b"x",
         b"[2024-01-10 16:19:53.939] INFO [QueryScheduler] [pqr-2] Processed",
-        b"pinot-broker_1      | 2021-04-15 10:00:00,123 INFO y",
-        b"pinot-broker-1 | requestId=14,table=a,",
         b"2024-01-10T16:19:53Z z",
         b"RequestId:7, table:t_OFFLINE, timeMs:8",
         b"RequestId: 7, table: t, totalTimeMs: 8",
@@ -188,11 +186,10 @@ def test_byte_order_mark_is_no_text(file):
 
 
 def test_longest_start_fits_the_bytes_that_are_waited_for():
-    container = b"c" * 80 + b" " * 40 + b"| "
     for start in (
-        b"\xef\xbb\xbf" + container + b"[2024-01-10T16:19:53.123456789+01:00]",
-        b"\xef\xbb\xbf" + container + b"DEBUG Caught exception while compiling " + b"w" * 80 + b"request ",
-        b"\xef\xbb\xbf" + container + b"DEBUG " + b"1" * 40 + b" logs were dropped",
+        b"\xef\xbb\xbf" + b"[2024-01-10T16:19:53.123456789+01:00]",
+        b"\xef\xbb\xbf" + b"DEBUG Caught exception while compiling " + b"w" * 80 + b"request ",
+        b"\xef\xbb\xbf" + b"DEBUG " + b"1" * 40 + b" logs were dropped",
     ):
         assert RECORD_START.fullmatch(start)
         assert len(start) < MAX_START_BYTES

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.parse_records import parse_records
-from starskip.pinot.logs.record_reader import LogRecord
+from starskip.pinot.logs.log_record import LogRecord
 
 pytestmark = pytest.mark.slow
 

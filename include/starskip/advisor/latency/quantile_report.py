@@ -49,7 +49,7 @@ def quantile_report(
     Raises SourceError for a path without a log, for a log without an understood record, and for a table that
     no query of the log reads.
     """
-    splits = log_splits(log_files(log_paths), settings.log.split_bytes)
+    splits = log_splits(log_files(log_paths), settings.log.split_bytes, settings.log.message_field)
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
     rejected = RejectedRecords()

@@ -233,7 +233,7 @@ def _workload(
     request: TuneRequest, progress: Progress
 ) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
     settings = request.settings
-    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes)
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, settings.log.message_field)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}

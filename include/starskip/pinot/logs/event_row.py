@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import date
 from typing import Any
 
+from starskip.pinot.logs.event_time import WHOLE_NUMBER, event_time
 from starskip.pinot.logs.line_template import COUNTERS
-from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row
-from starskip.pinot.logs.record_reader import LogRecord
+from starskip.pinot.logs.log_record import LogRecord
+from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row, wrapper_text
 from starskip.sql.table_names import table_names
 
 LINE_FORMAT = "json-event"
@@ -53,11 +54,6 @@ _ARRAY_SIGNS = _SIGNS.encode() + b"\xef\xbb\xbf"
 _END_OF_LINE = re.compile(r"[ \t\r,\]]*+\n")
 _DECODER = json.JSONDecoder()
 _INT64 = range(-(1 << 63), 1 << 63)
-_WHOLE_NUMBER = re.compile(r"-?\d{1,19}")
-_ISO_TIME = re.compile(
-    r"(\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3})?)?)\d{0,6}(Z|[+-]\d\d:?\d\d)?", re.ASCII
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class _Fault(Exception):
@@ -92,8 +88,10 @@ def _without_rest(record: LogRecord) -> tuple[LogRecord, LogRecord | None]:
         return record, None
     lines = record.text[:before].count(b"\n") + text[:end].count("\n") + 1
     cut = len(b"\n".join(record.text.split(b"\n", lines)[:lines]))
-    rest = LogRecord(record.position + cut + 1, record.lines - lines, record.text[cut + 1 :], None)
-    return LogRecord(record.position, lines, record.text[:cut], None), rest
+    rest = record._replace(
+        position=record.position + cut + 1, lines=record.lines - lines, text=record.text[cut + 1 :]
+    )
+    return record._replace(lines=lines, text=record.text[:cut]), rest
 
 
 def _row(record: LogRecord, day: date | None) -> Row:
@@ -112,7 +110,7 @@ def _row(record: LogRecord, day: date | None) -> Row:
     except _Fault as fault:
         return _set_aside(record, "rejected", str(fault))
     values["request_id"] = _request_id(_first(event, _REQUEST_ID))
-    logged_at, utc_offset = _time(_first(event, _TIME), day)
+    logged_at, utc_offset = event_time(_first(event, _TIME), day)
     captured: dict[str, Any] = {
         **{name: None if values[name] is None else str(values[name]).encode() for name in COUNTERS},
         "table": _bytes(TABLE_SEPARATOR.join(tables)),
@@ -120,7 +118,8 @@ def _row(record: LogRecord, day: date | None) -> Row:
         "query_text": _bytes(query),
     }
     return (
-        *("query", None, LINE_FORMAT, record.position, record.lines, logged_at, utc_offset),
+        *("query", None, LINE_FORMAT, record.position, record.lines, wrapper_text(record)),
+        *(logged_at, utc_offset),
         *(captured[name] for name in CAPTURED),
     )
 
@@ -153,7 +152,7 @@ def _counter(value: Any) -> int | None:
     if value is None:
         return None
     is_whole = (
-        (isinstance(value, str) and _WHOLE_NUMBER.fullmatch(value))
+        (isinstance(value, str) and WHOLE_NUMBER.fullmatch(value))
         or (isinstance(value, float) and value.is_integer())
         or (isinstance(value, int) and not isinstance(value, bool))
     )
@@ -180,37 +179,15 @@ def _tables(event: Mapping[str, Any], query: str) -> tuple[str, ...]:
     return found
 
 
-def _time(value: Any, day: date | None) -> tuple[bytes | None, bytes | None]:
-    """Return the time as in a log line: wall clock, and its offset if it has one."""
-    if isinstance(value, str):
-        if found := _ISO_TIME.fullmatch(value.strip()):
-            clock = found[1] if len(found[1]) > 10 else found[1] + " 00:00:00"
-            return clock.encode(), found[2].encode() if found[2] else None
-        value = int(value) if _WHOLE_NUMBER.fullmatch(value) else None
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
-            moment = _EPOCH + timedelta(milliseconds=_milliseconds(value))
-        except (OverflowError, ValueError):
-            return None, None
-        return moment.replace(tzinfo=None).isoformat(" ", "milliseconds").encode(), b"Z"
-    return (f"{day} 00:00:00".encode(), None) if day else (None, None)
-
-
-def _milliseconds(value: float) -> float:
-    """Return a count of seconds, milli-, micro- or nanoseconds since 1970 as milliseconds, by its size."""
-    size = abs(value)
-    if size < 1e11:
-        return value * 1000
-    if size < 1e14:
-        return value
-    return value / 1e3 if size < 1e17 else value / 1e6
-
-
 def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
 def _set_aside(record: LogRecord, kind: str, reason: str) -> Row:
     text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
-    nothing = (None,) * (len(ROW) - 6)
-    return (kind, reason, None, record.position, record.lines, *nothing, text.encode())
+    nothing = (None,) * (len(ROW) - 7)
+    return (
+        *(kind, reason, None, record.position, record.lines, wrapper_text(record)),
+        *nothing,
+        text.encode(),
+    )

@@ -10,20 +10,42 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.pinot.logs.record_columns import WRAPPER_SEPARATOR
+
+_NOT_A_QUERY = "not_a_query"
+_OBJECT = r"^[\s\[,]*\{"
+
 
 @dataclass(frozen=True, slots=True)
 class LogSummary:
-    """Counts of a log: physical lines, records with counters, and reasons -> records of the other kinds."""
+    """Counts of a log: physical lines, records with counters, and reasons -> records of the other kinds.
+
+    ``wrapped``: records that a shipper had put something around, by wrapper. ``strange_objects``: JSON objects
+    without a log line or a query in them; they are among ``other`` as "not_a_query".
+    """
 
     lines: int = 0
     queries: int = 0
     other: Mapping[str, int] = field(default_factory=dict)
     rejected: Mapping[str, int] = field(default_factory=dict)
+    wrapped: Mapping[str, int] = field(default_factory=dict)
+    strange_objects: int = 0
 
     @property
     def records(self) -> int:
         """Return the number of records, of whatever kind."""
         return self.queries + sum(self.other.values()) + sum(self.rejected.values())
+
+    @property
+    def not_understood(self) -> int:
+        """Return the number of records that may be queries in a form that is not known.
+
+        These are rejected records and strange objects. A message of another part of the broker is understood;
+        but if no record at all is about a query, so that the log may be another program's, none is.
+        """
+        about_queries = self.records - sum(self.rejected.values()) - self.other.get(_NOT_A_QUERY, 0)
+        not_a_query = self.strange_objects if about_queries else self.other.get(_NOT_A_QUERY, 0)
+        return sum(self.rejected.values()) + not_a_query
 
     def __add__(self, more: LogSummary) -> LogSummary:
         """Return the summary of both logs together; associative, with LogSummary() as zero."""
@@ -32,6 +54,8 @@ class LogSummary:
             self.queries + more.queries,
             _merged(self.other, more.other),
             _merged(self.rejected, more.rejected),
+            _merged(self.wrapped, more.wrapped),
+            self.strange_objects + more.strange_objects,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -42,6 +66,7 @@ class LogSummary:
             "queries": self.queries,
             "other": dict(self.other),
             "rejected": dict(self.rejected),
+            "wrapped": dict(self.wrapped),
         }
 
 
@@ -58,7 +83,22 @@ def log_summary(batch: pa.RecordBatch) -> LogSummary:
         queries=sum(reasons["query"].values()),
         other=_merged(reasons["other"], {}),
         rejected=_merged(reasons["rejected"], {}),
+        wrapped=_wrapped(batch["wrappers"]),
+        strange_objects=_strange_objects(batch),
     )
+
+
+def _wrapped(wrappers: Any) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    if wrappers.null_count < len(wrappers):
+        for row in pc.value_counts(wrappers.drop_null()).to_pylist():
+            counts.update(dict.fromkeys(row["values"].split(WRAPPER_SEPARATOR), row["counts"]))
+    return _merged(counts, {})
+
+
+def _strange_objects(batch: pa.RecordBatch) -> int:
+    texts = pa.table({"text": batch["query_text"]}).filter(pc.equal(batch["reason"], _NOT_A_QUERY))["text"]
+    return pc.sum(pc.match_substring_regex(texts, _OBJECT)).as_py() or 0
 
 
 def _merged(some: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:

@@ -20,10 +20,11 @@ from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
-from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch
-from starskip.pinot.logs.record_reader import LogRecord, read_records
-from starskip.pinot.logs.record_start import CONTAINER, EVENT_START, PREFIX
+from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch, wrapper_text
+from starskip.pinot.logs.record_reader import read_records
+from starskip.pinot.logs.record_start import EVENT_START, PREFIX
 from starskip.pinot.logs.rejected_records import unmatched
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
 
@@ -34,7 +35,6 @@ BATCH_BYTES = 16 << 20
 KEPT_CHARACTERS = 2_000
 """Characters kept of the text of a record that is no query."""
 
-_CONTAINER = re.compile(CONTAINER)
 _BEGINS_EVENT = frozenset((b"{", b"[", b",", b" ", b"\t", b"\xef"))
 
 
@@ -94,7 +94,7 @@ def parse_records(
 
 
 def _row(record: LogRecord, readers: list[_Reader]) -> Row:
-    text = record.text if record.lines == 1 else _without_container(record.text)
+    text = record.text
     prefix = PREFIX.match(text)
     assert prefix is not None  # it also matches the empty text
     if record.flaw is not None:
@@ -106,7 +106,7 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
     return (
-        *("query", None, reader.form.name, record.position, record.lines),
+        *("query", None, reader.form.name, record.position, record.lines, wrapper_text(record)),
         prefix["logged_at"],
         prefix["utc_offset"],
         *reader.captured((*match.groups(), None)),
@@ -128,15 +128,9 @@ def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str,
     text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
     return (
-        *(kind, reason, None, record.position, record.lines),
+        *(kind, reason, None, record.position, record.lines, wrapper_text(record)),
         prefix["logged_at"],
         prefix["utc_offset"],
         *nothing,
         text.encode(),
     )
-
-
-def _without_container(text: bytes) -> bytes:
-    """Take the container's name, if the record begins with one, from its other lines too."""
-    name = _CONTAINER.match(text)
-    return text.replace(b"\n" + name[0], b"\n") if name else text

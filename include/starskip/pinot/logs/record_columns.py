@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.pinot.logs.line_template import COUNTERS
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.storage.schemas import LOG_RECORDS
 
 Milliseconds = npt.NDArray[np.int64]
@@ -26,12 +27,15 @@ CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
 """Fields captured from a record's message, as bytes or None."""
 
 ROW = (
-    *("kind", "reason", "line_format", "source_position", "source_lines", "logged_at", "utc_offset"),
+    *("kind", "reason", "line_format", "source_position", "source_lines", "wrappers"),
+    *("logged_at", "utc_offset"),
     *CAPTURED,
 )
 """The values of a row, in order; ``utc_offset`` belongs to ``logged_at``, if the record has one."""
 
 Row = tuple[Any, ...]
+
+WRAPPER_SEPARATOR = "\n"
 
 TABLE_SEPARATOR = ", "
 """Between the tables of a multi-stage query, as the broker writes their set."""
@@ -41,6 +45,11 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _COUNTS = range((1 << 53) + 1)
 """The largest counter that is believed: nine quadrillion, which a float still holds exactly."""
 _RANGES = {name: _INT64 if name == "request_id" else _COUNTS for name in COUNTERS}
+
+
+def wrapper_text(record: LogRecord) -> str | None:
+    """Return the column ``wrappers`` of a record: their names, outermost first."""
+    return WRAPPER_SEPARATOR.join(record.wrappers) or None
 
 
 def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UTC") -> pa.RecordBatch:
@@ -57,7 +66,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     texts = _strings(columns["query_text"])
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
-        **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format")},
+        **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format", "wrappers")},
         **counters,
         "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1\2"),
         "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),

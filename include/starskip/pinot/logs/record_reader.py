@@ -11,45 +11,36 @@ the cutting, every record of the file is read once.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from starskip.pinot.logs.joined_lines import HEAD_BYTES, is_wrapped, wrapped_records
+from starskip.pinot.logs.log_record import KEPT_BYTES, MAX_RECORD_BYTES, LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
-from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, SNIFFED_BYTES, is_binary
+from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, is_binary
 from starskip.storage.files.file_blocks import DamagedFileError, file_blocks
+from starskip.storage.files.open_file import file_head
 
 BLOCK_BYTES = 1 << 20
-MAX_RECORD_BYTES = 4 << 20
-"""A longer record is cut and set aside; Pinot logs the query of a request of any length."""
-
-_KEPT_BYTES = 8 << 10
-
-
-class LogRecord(NamedTuple):
-    """One record: its first byte in the decompressed file, its physical lines, and its text.
-
-    The text has no line end behind it. ``flaw`` is None, or why the record cannot be trusted to be whole:
-    "too_long" (the text is its first 8 KiB), "truncated_file", "damaged_file", "unreadable_file",
-    "compression_bomb", "unknown_file_format". A NamedTuple, because one is made for each record of the log.
-    """
-
-    position: int
-    lines: int
-    text: bytes
-    flaw: str | None
 
 
 def read_records(split: LogSplit) -> Iterator[LogRecord]:
     """Yield the records that start in the split, in order.
 
     Memory is bounded by the block and the longest record. Where a file breaks, the record that is cut off
-    there (or an empty one) carries the reason as its flaw; it counts one line if it has none.
+    there (or an empty one) carries the reason as its flaw; it counts one line if it has none. A file in which
+    something is around the records is read whole by its first split, as lines may lie between one another.
     """
     first_byte = max(split.start - 1, 0)  # the byte before shows whether the split begins with a line
     record = _OpenRecord(0) if split.start == 0 else None
     base, tail, flaw = first_byte, b"", None
     blocks = file_blocks(split.path, split.compression, first_byte, BLOCK_BYTES)
     if split.start == 0:
-        blocks = _text_blocks(blocks)
+        head, blocks = _with_head(blocks)
+    else:
+        head = _head(split.path)
+    if is_wrapped(head, split.message_field):
+        if split.start == 0:
+            yield from wrapped_records(blocks, head, split.message_field)
+        return
     at_end = False
     while not at_end:
         try:
@@ -84,14 +75,25 @@ def read_records(split: LogSplit) -> Iterator[LogRecord]:
         yield record.closed_with(b"")
 
 
-def _text_blocks(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass the blocks of a whole file on, unless it begins like no text."""
+def _head(path: str) -> bytes:
+    try:
+        return file_head(path, HEAD_BYTES)[0]
+    except OSError:
+        return b""  # reading the split says why
+
+
+def _with_head(blocks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes of a whole file, and all its blocks, unless it begins like no text."""
     head, damage = b"", None
     try:
-        while len(head) < SNIFFED_BYTES and (block := next(blocks, b"")):
+        while len(head) < HEAD_BYTES and (block := next(blocks, b"")):
             head += block
     except DamagedFileError as error:
         damage = error
+    return head[:HEAD_BYTES], _text_blocks(head, damage, blocks)
+
+
+def _text_blocks(head: bytes, damage: DamagedFileError | None, blocks: Iterator[bytes]) -> Iterator[bytes]:
     if is_binary(head):
         raise DamagedFileError("unknown_file_format", "not a text file")
     yield head
@@ -129,9 +131,9 @@ class _OpenRecord:
         if flaw is None and self.size_bytes > MAX_RECORD_BYTES:
             flaw = "too_long"
         if flaw is not None:
-            text = text[:_KEPT_BYTES]
+            text = text[:KEPT_BYTES]
         return LogRecord(self._position, self._lines + self._unfinished_line, text, flaw)
 
     def broken_by(self, damage: DamagedFileError) -> LogRecord:
-        position, lines, text, _ = self.closed_with(b"", damage.reason)
-        return LogRecord(position, max(lines, 1), text or str(damage).encode(), damage.reason)
+        record = self.closed_with(b"", damage.reason)
+        return record._replace(lines=max(record.lines, 1), text=record.text or str(damage).encode())

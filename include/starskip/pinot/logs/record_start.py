@@ -1,8 +1,8 @@
 """Recognise where a record of a broker log begins, and the prefix that stands before its message.
 
 Pinot ships the layout ``%d{yyyy/MM/dd HH:mm:ss.SSS} %p [%c{1}] [%t] %m%n``. Met in the wild besides: the
-time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, a container's name and
-``|`` before everything, dotted logger names, a level alone, and no prefix at all.
+time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, dotted logger names, a level
+alone, and no prefix at all. What shippers put before a line is taken off before (unwrap_lines).
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ import re
 from starskip.pinot.logs.line_formats import FORMATS
 from starskip.storage.files.file_blocks import has_control_characters
 
-CONTAINER = rb"[\w.-]{1,80}+ {0,40}+\| ?"
-"""The name that Docker Compose puts before every physical line, continuation lines too."""
-
 _LEVEL = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
 _TIME = rb"\[?\d{4}[-/]\d\d[-/]\d\d[ T]\d\d:\d\d:\d\d(?>[.,]\d{1,9}+|)(?>Z|[+-]\d\d:?\d\d|)\]?"
 _CAPTURED_TIME = (
@@ -23,8 +20,8 @@ _CAPTURED_TIME = (
 )
 _TOKEN = rb"\[[^\]\n]{0,300}+\]|" + _LEVEL + rb"|[\w$]++(?>(?:\.[\w$]++)+)(?>:\d++|)|-(?= )"
 
-START_OF_LINE = rb"(?>\xef\xbb\xbf|)(?>" + CONTAINER + rb"|)"
-"""A byte order mark and a container's name, both optional."""
+START_OF_LINE = rb"(?>\xef\xbb\xbf|)"
+"""A byte order mark, if there is one."""
 
 TIMED_START = START_OF_LINE + _TIME
 """Begins a record whatever follows it. A line of SQL that begins with a time is taken for one, too."""

@@ -1,0 +1,95 @@
+"""Recognise what shippers of logs put before each line: container engines, Kubernetes, syslog, CloudWatch.
+
+Sources: CRI's log format (Kubernetes, "CRI: Log Management"), `kubectl logs --prefix` and `--timestamps`,
+`docker compose logs`, RFC 3164 and RFC 5424, rsyslog's file format, `journalctl -o short` and `short-iso`,
+`aws logs tail` and CloudWatch's export to S3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_ISO = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?>[.,]\d{1,9}+|)(?>Z|[+-]\d\d:?\d\d|)"
+_TIME = rb"(?P<time>" + _ISO + rb")"
+_STRUCTURE = rb'(?:-|(?:\[(?>(?:[^\]"]++|"(?>(?:[^"\\]++|\\.)*)")*)\])+)'
+_SYSLOG_WORD = rb"[^\s:\[\]]{1,255}+"
+_NO_LEVEL = rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
+_STREAM = _NO_LEVEL + rb"[^\s{<>]{2,512}+"
+
+_PATTERNS = {
+    "cri": _TIME + rb" (?P<key>stdout|stderr) (?P<tags>[FP](?>(?::\w++)*))(?: |\Z)",
+    "kubectl": rb"\[pod/(?P<key>[\w.-]{1,253}+/[\w.-]{1,63}+)\](?: |\Z)",
+    "syslog": (
+        rb"(?:<\d{1,3}>\d )(?:-|"
+        + _TIME
+        + rb") (?P<key>\S{1,255} \S{1,48} \S{1,128}) \S{1,32} "
+        + _STRUCTURE
+        + rb"(?: |\Z)(?:\xef\xbb\xbf)?"
+    ),
+    "syslog-3164": (
+        rb"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?|"
+        + _TIME
+        + rb") "
+        + _NO_LEVEL
+        + rb"(?P<key>"
+        + _SYSLOG_WORD
+        + b" "
+        + _SYSLOG_WORD
+        + rb"(?:\[\d{1,10}\])?):(?: |\Z)"
+    ),
+    "compose": rb"(?P<key>[\w.-]{1,80}+) {0,40}+\|(?: |\Z)",
+    # Behind it stands a line with a time of its own: a time alone is what any record may begin with.
+    "timestamp": (
+        _TIME + rb" (?:(?P<key>" + _STREAM + rb") )?(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"
+    ),
+    "timestamp of a stream": _TIME + rb" (?P<key>" + _STREAM + rb")(?: |\Z)",
+    "timestamp alone": _TIME + rb"(?: |\Z)",
+}
+_PREFIXES = tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS.items())
+_NAMES = {"syslog-3164": "syslog", "timestamp of a stream": "timestamp", "timestamp alone": "timestamp"}
+_COLOUR = re.compile(rb"\x1b\[[\d;]*+[mK]")
+_COLOURED_FROM = 200
+
+
+class LinePrefix(NamedTuple):
+    """A prefix: its shipper, whose line it is, its time, and the line behind it.
+
+    ``is_partial``: the line goes on in the next one of the same ``key``. ``is_doubtful``: a line that nothing
+    was put before may begin so, too.
+    """
+
+    name: str
+    key: bytes
+    time: bytes | None
+    rest: bytes
+    is_partial: bool
+    is_doubtful: bool
+
+
+def line_prefixes(text: bytes) -> Iterator[LinePrefix]:
+    """Yield the prefixes that the line may have, the surest first: its text decides which are real."""
+    for name, pattern in _PREFIXES:
+        found = pattern.match(text)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        yield LinePrefix(
+            _NAMES.get(name, name),
+            groups.get("key") or b"",
+            groups.get("time"),
+            text[found.end() :],
+            (groups.get("tags") or b"F")[:1] == b"P",
+            name in ("timestamp of a stream", "timestamp alone"),
+        )
+
+
+def without_colours(text: bytes) -> bytes | None:
+    """Return the line without ANSI colours, None if it has none before its message."""
+    return _COLOUR.sub(b"", text) if b"\x1b[" in text[:_COLOURED_FROM] else None
+
+
+def without_colour_codes(text: bytes) -> bytes:
+    """Return the text without any ANSI colour."""
+    return _COLOUR.sub(b"", text)

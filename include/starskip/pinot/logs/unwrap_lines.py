@@ -1,0 +1,248 @@
+"""Take from log lines what shippers put around them: prefixes, JSON, one within the other.
+
+What is around a line is believed if a record of a log begins within it, or if it was seen around such a
+record before (*learned*): a line of a query that looks like JSON, or like a prefix, stays as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from starskip.pinot.logs.json_messages import JsonMessage, Path, json_messages
+from starskip.pinot.logs.line_prefixes import line_prefixes, without_colours
+from starskip.pinot.logs.log_record import MAX_RECORD_BYTES
+from starskip.pinot.logs.record_start import RECORD_START, TIMED_START
+
+_TIMED = re.compile(TIMED_START)
+_PINOTS_TIME = re.compile(rb"\d{4}/")
+_BETWEEN_OBJECTS = b" \t\r\n[],\xef\xbb\xbf"
+_JSON_TOKEN = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?P<end>"|\Z)|(?P<open>[{\[])|(?P<close>[}\]])')
+_DECODER = json.JSONDecoder()
+_DEEPEST = 6
+_MOST_LEARNED = 10_000
+
+Key = tuple[object, ...]
+
+
+class Piece(NamedTuple):
+    """A line without what was around it; ``lines``: physical lines from ``position`` on that it stood on.
+
+    ``text`` None: no line, but a bracket or blank between JSON objects. ``key`` tells whose line it is,
+    ``wrappers`` what was around it, outermost first. ``begins``: it is the first line of a record, not one
+    that continues a record; ``is_bare``: without a time of its own. ``head``: the level that is told of a line
+    that seems to continue a record; it is one of its own where records are bare.
+    """
+
+    position: int
+    lines: int
+    text: bytes | None
+    key: Key = ()
+    wrappers: tuple[str, ...] = ()
+    time: bytes | None = None
+    begins: bool = False
+    is_bare: bool = False
+    head: bytes = b""
+
+
+class _OpenObject(NamedTuple):
+    """A JSON object over several lines whose end has not been seen."""
+
+    first: Piece
+    parts: list[bytes]
+    lines: int
+    depth: int
+    size_bytes: int
+
+
+class LineUnwrapper:
+    """Unwraps the lines of one file in their order, in bounded memory."""
+
+    def __init__(self, field: str = "") -> None:
+        """Begin with nothing learned; ``field``: the field of the messages, "" if it is to be found."""
+        self._field = field
+        self._learned: set[tuple[tuple[str, ...], str, bytes]] = set()
+        self._paths: dict[tuple[str, ...], frozenset[Path]] = {}
+        self._ended: set[Key] = set()
+        self._partial: dict[Key, Piece] = {}
+        self._objects: dict[Key, _OpenObject] = {}
+
+    def pieces(self, position: int, line: bytes) -> Iterator[Piece]:
+        """Yield what a physical line holds, without its line end; nothing yet if it goes on in the next."""
+        return self._without_prefixes(Piece(position, 1, line), 0)
+
+    def rest(self) -> Iterator[Piece]:
+        """Yield what still waits for its next line at the end of the file."""
+        for key in list(self._partial):
+            yield from self._without_prefixes(self._partial.pop(key), 0)
+        for key in list(self._objects):
+            yield self._broken(key)
+
+    def forget_open_lines(self) -> None:
+        """Keep what was learned alone, to begin again with the first line of the file."""
+        self._partial.clear()
+        self._objects.clear()
+
+    def _begins(self, text: bytes, depth: int = 0) -> bool:
+        """Return whether a record begins with the text, or behind prefixes."""
+        text = without_colours(text) or text
+        if RECORD_START.match(text) or text.strip() == b"{":
+            return True
+        return depth < _DEEPEST and any(
+            self._begins(prefix.rest, depth + 1) for prefix in line_prefixes(text) if not prefix.is_doubtful
+        )
+
+    def _without_prefixes(self, piece: Piece, depth: int) -> Iterator[Piece]:
+        text, is_partial = piece.text or b"", False
+        while depth < _DEEPEST and not _PINOTS_TIME.match(text):
+            depth += 1
+            if (plain := without_colours(text)) is not None:
+                text, piece = plain, piece._replace(wrappers=(*piece.wrappers, "ansi"))
+                continue
+            for prefix in line_prefixes(text):
+                seen = (piece.wrappers, prefix.name, prefix.key)
+                if seen in self._learned or (not prefix.is_doubtful and self._begins(prefix.rest)):
+                    break
+            else:
+                break
+            if len(self._learned) < _MOST_LEARNED:
+                self._learned.add(seen)
+            text, is_partial = prefix.rest, prefix.is_partial
+            piece = piece._replace(
+                key=(*piece.key, prefix.name, prefix.key), wrappers=(*piece.wrappers, prefix.name), time=prefix.time or piece.time
+            )
+        whole = self._joined(piece._replace(text=text), is_partial=is_partial)
+        if whole is not None:
+            yield from self._without_json(whole, depth)
+
+    def _joined(self, piece: Piece, *, is_partial: bool) -> Piece | None:
+        """Return the piece with the parts of its line that came before; None if more of it is to come."""
+        key = (piece.key, piece.wrappers)
+        if (before := self._partial.pop(key, None)) is not None:
+            joined = (before.text or b"") + (piece.text or b"")
+            piece = before._replace(text=joined, lines=before.lines + piece.lines)
+        if is_partial and len(piece.text or b"") <= MAX_RECORD_BYTES:
+            self._partial[key] = piece
+            return None
+        return piece
+
+    def _without_json(self, piece: Piece, depth: int) -> Iterator[Piece]:
+        text = piece.text or b""
+        held = self._objects.get(piece.key)
+        if held is not None and not text.startswith((b'{"', b'{ "')):
+            yield from self._more_of(held, piece)
+            return
+        if held is not None:  # the next object: the one that is open was cut off
+            yield self._broken(piece.key)
+        content = text.lstrip(_BETWEEN_OBJECTS)
+        is_outermost = not any(name.startswith("json:") for name in piece.wrappers)
+        if not content and is_outermost and self._paths:
+            yield piece._replace(text=None)
+        elif content[:1] != b"{" or depth >= _DEEPEST:
+            yield _line(piece)
+        elif (messages := self._messages(content, piece.wrappers)) is not None:
+            yield from self._of_object(piece, messages, depth)
+        elif is_outermost and (open_braces := _depth(content, 0)):
+            self._objects[piece.key] = _OpenObject(piece, [content], piece.lines, open_braces, len(content))
+        else:
+            yield _line(piece)
+
+    def _more_of(self, held: _OpenObject, piece: Piece) -> Iterator[Piece]:
+        """Add a line to an object, and yield its messages if that is its end."""
+        text = piece.text or b""
+        depth = _depth(text, held.depth)
+        held.parts.append(text)
+        held = held._replace(
+            lines=held.lines + piece.lines, depth=depth or 0, size_bytes=held.size_bytes + len(text) + 1
+        )
+        self._objects[piece.key] = held
+        if depth is None or held.size_bytes > MAX_RECORD_BYTES:
+            yield self._broken(piece.key)
+        elif depth == 0:
+            del self._objects[piece.key]
+            whole = held.first._replace(text=b"\n".join(held.parts), lines=held.lines)
+            messages = self._messages(whole.text or b"", whole.wrappers)
+            yield from [_line(whole)] if messages is None else self._of_object(whole, messages, 0)
+
+    def _broken(self, key: Key) -> Piece:
+        held = self._objects.pop(key)
+        return _line(held.first._replace(text=b"\n".join(held.parts), lines=held.lines))
+
+    def _messages(self, text: bytes, around: tuple[str, ...]) -> list[JsonMessage] | None:
+        """Return the messages of the objects in the text; None if it is no JSON, or one of them no wrapper."""
+        messages: list[JsonMessage] = []
+        content, at = text.decode("utf-8", "replace").rstrip(" \t\r\n,]"), 0
+        try:
+            while at < len(content):
+                document, at = _DECODER.raw_decode(content, at)
+                found = self._messages_of(document, around)
+                if not found:
+                    return None
+                messages += found
+                while content[at : at + 1] in (" ", "\t", "\r", "\n", ","):
+                    at += 1
+        except (ValueError, RecursionError):
+            return None
+        return messages
+
+    def _messages_of(self, document: object, around: tuple[str, ...]) -> list[JsonMessage]:
+        if not isinstance(document, dict):
+            return []
+        return json_messages(document, self._begins, self._paths.get(around, frozenset()), self._field)
+
+    def _of_object(self, piece: Piece, messages: list[JsonMessage], depth: int) -> Iterator[Piece]:
+        learned = self._paths.get(piece.wrappers, frozenset())
+        if len(self._paths) + len(learned) < _MOST_LEARNED:
+            self._paths[piece.wrappers] = learned | {message.path for message in messages}
+        for number, message in enumerate(messages):
+            inner = Piece(
+                piece.position + number,
+                # Several messages on one physical line are a line each; lines beyond them are not lost.
+                1 if number else max(piece.lines - len(messages) + 1, 1),
+                message.text,
+                (*piece.key, *message.key),
+                (*piece.wrappers, "json:" + ".".join(message.path)),
+                message.time or piece.time,
+                head=message.head,
+            )
+            if message.is_record and not _TIMED.match(message.text):
+                yield as_record(inner)
+                continue
+            is_partial = inner.key in self._ended if message.is_partial is None else message.is_partial
+            if message.is_partial is False and len(self._ended) < _MOST_LEARNED:
+                self._ended.add(inner.key)
+            whole = self._joined(inner, is_partial=is_partial)
+            if whole is not None:
+                yield from self._without_prefixes(whole, depth + 1)
+
+
+def _line(piece: Piece) -> Piece:
+    """Return the piece as a line: it begins a record if its text does, which then has the shipper's time."""
+    text = piece.text or b""
+    if not RECORD_START.match(text):
+        return piece
+    if _TIMED.match(text) or text.lstrip(_BETWEEN_OBJECTS)[:1] == b"{":
+        return piece._replace(begins=True)
+    return as_record(piece)
+
+
+def as_record(piece: Piece) -> Piece:
+    """Return the piece as the first line of a record, with the time and level that its wrapper tells."""
+    told = b" ".join(part for part in (piece.time, piece.head, piece.text) if part)
+    return piece._replace(text=told, begins=True, is_bare=True)
+
+
+def _depth(line: bytes, depth: int) -> int | None:
+    """Return how many brackets are open behind a line of JSON; None if it is none."""
+    for token in _JSON_TOKEN.finditer(line):
+        if token["open"]:
+            depth += 1
+        elif token["close"]:
+            depth -= 1
+            if depth <= 0:
+                return 0 if depth == 0 and not line[token.end() :].strip(_BETWEEN_OBJECTS) else None
+        elif token["end"] != b'"':
+            return None
+    return depth
