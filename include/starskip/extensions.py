@@ -19,7 +19,9 @@ FUNCTIONS = "starskip.functions"
 """Functions that take a Spark session and register a package's functions in it, by any name."""
 STORAGES = "starskip.storages"
 """Functions that take a location of metadata and seconds of patience, by the scheme of the location's URL."""
-GROUPS = (INDEX_TYPES, FUNCTIONS, STORAGES)
+LOG_FORMATS = "starskip.log_formats"
+"""Modules of formats of logs, by any name; those of all installed packages are read."""
+GROUPS = (INDEX_TYPES, FUNCTIONS, STORAGES, LOG_FORMATS)
 
 DISTRIBUTION = "starskip"
 NOTHING_RECORDED = (

@@ -39,6 +39,7 @@ from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.look_for_log import is_of_day, no_log
 from starskip.night.night_logs import NO_TABLE, night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -73,7 +74,12 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     # If all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
-    splits = log_splits(logs.files, night.settings.log.split_bytes, night.settings.log.message_field)
+    splits = log_splits(
+        logs.files,
+        night.settings.log.split_bytes,
+        night.settings.log.message_field,
+        module_names(night.settings.log.formats),
+    )
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),

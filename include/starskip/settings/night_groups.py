@@ -55,6 +55,10 @@ class LogSettings(SettingsGroup):
         "",
         "Field of JSON lines that holds the broker's line, nested with dots; found if left out.",
     )
+    formats: str = setting(
+        "",
+        "Python modules with log formats of your own, by commas; found beside the configuration, too.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

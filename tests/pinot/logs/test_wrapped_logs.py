@@ -28,7 +28,7 @@ MESSAGE = (
 TEXTS = (
     "SELECT COUNT(*) FROM t WHERE a = 'x'",
     "SELECT COUNT(*)\n\nFROM t\n  WHERE b = 'é漢'",
-    "SELECT a,\n c || d\nFROM t WHERE j = '\n[ {\"msg\": 7, \"log\": \"no log line\"} ]\n{\n}'",
+    'SELECT a,\n c || d\nFROM t WHERE j = \'\n[ {"msg": 7, "log": "no log line"} ]\n{\n}\'',
     "SELECT a\nFROM t WHERE j = '\nname-1  | no prefix\n[pod/x/y] none either\n]\nhost tag[1]: x\n'",
     "SELECT \"{\" FROM t WHERE r = '\\d+\\\\' AND tab = '\t'",
 )
@@ -141,7 +141,9 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
     ),
     "google's text": (each_line(lambda line, i: json_line({"textPayload": line})), ["json:textPayload"]),
     "logcli": (
-        each_line(lambda line, i: json_line({"labels": {"app": "p"}, "line": line, "timestamp": ISO.format(i)})),
+        each_line(
+            lambda line, i: json_line({"labels": {"app": "p"}, "line": line, "timestamp": ISO.format(i)})
+        ),
         ["json:line"],
     ),
     "journald": (
@@ -172,7 +174,11 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
     ),
     "loki's api": (
         lambda records: json_line(
-            {"data": {"result": [{"stream": {"a": "b"}, "values": [[str(i), r] for i, r in enumerate(records)]}]}}
+            {
+                "data": {
+                    "result": [{"stream": {"a": "b"}, "values": [[str(i), r] for i, r in enumerate(records)]}]
+                }
+            }
         ),
         ["json:data.result.values"],
     ),
@@ -196,7 +202,10 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
     ),
     "log4j, pretty": (
         lambda records: json.dumps(
-            [{"timeMillis": 1_795_000_000_000, "loggerName": "a.b.QueryLogger", "message": message(r)} for r in records],
+            [
+                {"timeMillis": 1_795_000_000_000, "loggerName": "a.b.QueryLogger", "message": message(r)}
+                for r in records
+            ],
             indent=2,
         ),
         ["json:message"],
@@ -240,7 +249,10 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
     "docker of log4j": (
         each_record(
             lambda record, i: json_line(
-                {"log": json_line({"logger": "QueryLogger", "message": message(record)}) + "\n", "stream": "stdout"}
+                {
+                    "log": json_line({"logger": "QueryLogger", "message": message(record)}) + "\n",
+                    "stream": "stdout",
+                }
             )
         ),
         ["json:log", "json:message"],
@@ -287,7 +299,9 @@ PODS = {
 @given(data=st.data(), shipper=st.sampled_from(sorted(PODS)))
 def test_lines_of_several_pods_are_joined_by_pod(tmp_path_factory, data, shipper):
     streams = {f"broker-{n}": plain_records(first=100 * n) for n in range(3)}
-    left = {pod: [line for record in records for line in record.split("\n")] for pod, records in streams.items()}
+    left = {
+        pod: [line for record in records for line in record.split("\n")] for pod, records in streams.items()
+    }
     lines = []
     while any(left.values()):
         pod = data.draw(st.sampled_from([pod for pod, rest in left.items() if rest]))
@@ -319,9 +333,15 @@ def test_no_cutting_loses_or_doubles_a_record(tmp_path_factory, name, cuts, spli
 @pytest.mark.parametrize(
     ("wrap", "logged_at"),
     [
-        (lambda line: f"2026-11-17T23:00:00.5+01:00 stdout F {line}", datetime(2026, 11, 17, 22, 0, 0, 500_000)),
+        (
+            lambda line: f"2026-11-17T23:00:00.5+01:00 stdout F {line}",
+            datetime(2026, 11, 17, 22, 0, 0, 500_000),
+        ),
         (lambda line: f"<1>1 2026-11-18T01:02:03Z h a p m - {line}", datetime(2026, 11, 18, 1, 2, 3)),
-        (lambda line: json_line({"msg": line, "time": "2026-11-18T01:02:03Z"}), datetime(2026, 11, 18, 1, 2, 3)),
+        (
+            lambda line: json_line({"msg": line, "time": "2026-11-18T01:02:03Z"}),
+            datetime(2026, 11, 18, 1, 2, 3),
+        ),
         (
             lambda line: json_line({"jsonPayload": {"message": line}, "timestamp": "2026-11-18T01:02:03Z"}),
             datetime(2026, 11, 18, 1, 2, 3),
@@ -353,7 +373,12 @@ def test_records_of_a_logger_in_json_continue_nothing(tmp_path):
         {"msg": MESSAGE.format(1, "SELECT a FROM t"), **level},
         {"msg": "Started the broker", **level},
         {"message": MESSAGE.format(2, "SELECT b FROM t"), "logger": "x.QueryLogger", **level},
-        {"message": "Disconnected", "logger": "x.HelixManager", "@timestamp": "2026-11-18T08:00:00Z", **level},
+        {
+            "message": "Disconnected",
+            "logger": "x.HelixManager",
+            "@timestamp": "2026-11-18T08:00:00Z",
+            **level,
+        },
     ]
     file.write_text("".join(json_line(each) + "\n" for each in documents))
     assert [(row["kind"], row["reason"]) for row in rows_of(file)][::2] == [("query", None)] * 2
@@ -373,15 +398,19 @@ EVENT = {
 @pytest.mark.parametrize("wrapper", ["", "json:_source", "json:log"])
 def test_events_are_no_wrapper_and_may_be_wrapped(tmp_path, wrapper):
     file = tmp_path / "events.json"
-    around = {"json:_source": {"_source": EVENT}, "json:log": {"log": json_line(EVENT) + "\n"}}.get(wrapper, EVENT)
+    around = {"json:_source": {"_source": EVENT}, "json:log": {"log": json_line(EVENT) + "\n"}}.get(
+        wrapper, EVENT
+    )
     file.write_text((json_line(around) + "\n") * 3)
-    assert [(row["query_text"], row["wrappers"]) for row in rows_of(file)] == [(EVENT["query"], wrapper or None)] * 3
+    assert [(row["query_text"], row["wrappers"]) for row in rows_of(file)] == [
+        (EVENT["query"], wrapper or None)
+    ] * 3
 
 
 def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):
     file = tmp_path / "broker.log"
     texts = (
-        "SELECT '{\"message\": \"requestId=1,table=t,\"}' FROM t",
+        'SELECT \'{"message": "requestId=1,table=t,"}\' FROM t',
         "SELECT a\nname-1  | requestId=1\n[pod/a/b] x\nNov 18 08:00:00 host p[1]: x\nFROM t",
     )
     file.write_text("\n".join(plain_records(texts)) + "\n")
@@ -393,9 +422,30 @@ def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):
     lines=st.lists(
         st.sampled_from(
             [
-                *('{"log": "requestId=1,table=t,', '{"log": "x\\n"}', "{", "}", "[", "]", "", '{"a": {', '"b": 1,'),
-                *("2026-11-18T08:00:00Z stdout P ", "2026-11-18T08:00:00Z stdout F x", "a | b", "[pod/a/b] {"),
-                *('{"log": "2026/11/18 08:00:00 x"}', PINOT.format(1) + MESSAGE.format(1, "SELECT"), json_line(EVENT), "\x1b[1mx", "<1>1 - a b c d - x"),
+                *(
+                    '{"log": "requestId=1,table=t,',
+                    '{"log": "x\\n"}',
+                    "{",
+                    "}",
+                    "[",
+                    "]",
+                    "",
+                    '{"a": {',
+                    '"b": 1,',
+                ),
+                *(
+                    "2026-11-18T08:00:00Z stdout P ",
+                    "2026-11-18T08:00:00Z stdout F x",
+                    "a | b",
+                    "[pod/a/b] {",
+                ),
+                *(
+                    '{"log": "2026/11/18 08:00:00 x"}',
+                    PINOT.format(1) + MESSAGE.format(1, "SELECT"),
+                    json_line(EVENT),
+                    "\x1b[1mx",
+                    "<1>1 - a b c d - x",
+                ),
             ]
         )
         | st.text(max_size=8),

@@ -16,10 +16,11 @@ from starskip.advisor.families.family import AccessPath, Family, Obstacle, Store
 from starskip.advisor.families.family_section import FamilySection
 from starskip.advisor.families.measured import MeasuredAdvice
 from starskip.advisor.run.night import StageResult
-from starskip.advisor.run.user_code import error_words, user_line
+from starskip.advisor.run.user_code import error_words
 from starskip.errors import SourceError, StarskipError, printable
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.table_config import TableConfig
+from starskip.user_modules import user_line
 
 Check = Callable[[Any], str]
 """Returns the fault of a value, empty if there is none."""

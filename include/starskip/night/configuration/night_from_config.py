@@ -17,6 +17,7 @@ from starskip.lake.open_lake_table import FORMATS
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.predicates.column_types import named_type
+from starskip.pinot.logs.log_formats import log_formats, module_names
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
 from starskip.storage.artefact_store import ArtefactStore
@@ -56,6 +57,9 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     document = config_document(str(path))
     families = document.modules("families", arguments.families)
     settings = _settings(document, families, arguments, environment)
+    if formats := module_names(settings.log.formats):
+        document.find_modules()
+        log_formats(formats)
     _spark_conf(document)
     return Night(
         run_date=arguments.run_date,

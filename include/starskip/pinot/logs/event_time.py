@@ -8,7 +8,8 @@ from typing import Any
 
 WHOLE_NUMBER = re.compile(r"-?\d{1,19}")
 _ISO_TIME = re.compile(
-    r"(\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3})?)?)\d{0,6} ?(Z|UTC|[+-]\d\d:?\d\d)?", re.ASCII
+    r"(\d{4}[-/]\d\d[-/]\d\d(?:[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,3})?)?)\d{0,6} ?(Z|UTC|[+-]\d\d:?\d\d)?",
+    re.ASCII,
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -41,9 +41,7 @@ _PATTERNS = {
     ),
     "compose": rb"(?P<key>[\w.-]{1,80}+) {0,40}+\|(?: |\Z)",
     # Behind it stands a line with a time of its own: a time alone is what any record may begin with.
-    "timestamp": (
-        _TIME + rb" (?:(?P<key>" + _STREAM + rb") )?(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"
-    ),
+    "timestamp": (_TIME + rb" (?:(?P<key>" + _STREAM + rb") )?(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"),
     "timestamp of a stream": _TIME + rb" (?P<key>" + _STREAM + rb")(?: |\Z)",
     "timestamp alone": _TIME + rb"(?: |\Z)",
 }

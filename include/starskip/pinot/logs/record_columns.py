@@ -66,7 +66,10 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
     texts = _strings(columns["query_text"])
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
     arrays: dict[str, Any] = {
-        **{name: pa.array(columns[name], pa.string()) for name in ("kind", "reason", "line_format", "wrappers")},
+        **{
+            name: pa.array(columns[name], pa.string())
+            for name in ("kind", "reason", "line_format", "wrappers")
+        },
         **counters,
         "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1\2"),
         "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),
