@@ -11,7 +11,9 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.cli.format_modules import format_modules
 from starskip.cli.progress import progress
+from starskip.cli.setting_option import setting_option
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -46,7 +48,8 @@ class _OptionalNumber(click.Command):
     metavar="[N]",
     help="Show the first N rejected records with their reasons, literals masked; all without N.",
 )
-def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
+def parse_log(paths: Sequence[str], output: str, rejected: int, log__formats: str | None) -> None:
     """Count the records of Pinot broker logs and of JSON events.
 
     PATH is a file (plain, .gz or .zst), a folder, or a glob in quotes.
@@ -60,7 +63,8 @@ def parse_log(paths: Sequence[str], output: str, rejected: int) -> None:
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     summary, sampling = LogSummary(), SamplingSummary()
     left = rejected
-    for split in progress("reading", log_splits(log_files(paths), SPLIT_BYTES)):
+    splits = log_splits(log_files(paths), SPLIT_BYTES, "", format_modules(log__formats))
+    for split in progress("reading", splits):
         for batch in parse_split(split):
             summary += log_summary(batch)
             sampling += sampling_summary(batch)
@@ -85,7 +89,8 @@ def _example(row: dict[str, object]) -> str:
     from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))
-    return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")
+    fault = f" ({row['line_format']})" if row["line_format"] else ""
+    return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}{fault}: {text}")
 
 
 def _text(summary: LogSummary, sampling: SamplingSummary) -> str:

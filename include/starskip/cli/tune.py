@@ -15,6 +15,7 @@ from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
 from starskip.cli.config_out import ConfigOut
+from starskip.cli.format_modules import format_modules
 from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
@@ -92,6 +93,7 @@ SPELLINGS = {
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option(
     "--families",
     "family_modules",
@@ -154,6 +156,7 @@ def tune(
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
         families = families_named(names, load_families(modules))
+        format_modules(settings.log.formats)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
     if config_out and len(configs) != 1:

@@ -16,8 +16,8 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import FORMATS
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
-from starskip.predicates.column_types import named_type
 from starskip.pinot.logs.log_formats import log_formats, module_names
+from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
 from starskip.storage.artefact_store import ArtefactStore

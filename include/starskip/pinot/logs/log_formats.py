@@ -15,7 +15,7 @@ from itertools import islice
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from starskip.errors import SourceError, first_line, printable
+from starskip.errors import SourceError, printable
 from starskip.extensions import LOG_FORMATS, extensions, loaded
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
@@ -42,7 +42,10 @@ class Message(NamedTuple):
 
 
 class FormatFault(Exception):
-    """Raised for a line that a wrapper failed on; the message names the module and its line."""
+    """Raised for a line that a wrapper failed on; the message names module, line and kind of error.
+
+    It leaves out the error's own words: they may repeat a literal of a query.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,7 @@ class LogWrapper:
         except (Exception, SystemExit) as error:
             place = user_line(error, [self.module])
             at = f", line {place[1]}" if place else ""
-            words = first_line(error) if isinstance(error, Exception) else str(error)
-            raised = f"{self.name} raised {type(error).__name__}: {words}"
+            raised = f"{self.name} raised {type(error).__name__}"
             raise FormatFault(f"module {self.module}{at}: {raised}") from error
 
 

@@ -101,7 +101,8 @@ def _row(record: LogRecord, readers: list[_Reader], starts: RecordStarts) -> Row
     prefix = PREFIX.match(text)
     assert prefix is not None  # it also matches the empty text
     if record.flaw is not None:
-        return _row_without_counters(record, prefix, "rejected", record.flaw)
+        reason, _, fault = record.flaw.partition(": ")
+        return _row_without_counters(record, prefix, "rejected", reason, fault or None)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
         return _row_without_counters(record, prefix, *unmatched(text, prefix, starts))
@@ -127,11 +128,13 @@ def _first_match(text: bytes, start: int, readers: list[_Reader]) -> tuple[_Read
     return (_LATER, match) if match else None
 
 
-def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str) -> Row:
+def _row_without_counters(
+    record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str, fault: str | None = None
+) -> Row:
     text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
     return (
-        *(kind, reason, None, record.position, record.lines, wrapper_text(record)),
+        *(kind, reason, fault, record.position, record.lines, wrapper_text(record)),
         prefix["logged_at"],
         prefix["utc_offset"],
         *nothing,

@@ -82,8 +82,8 @@ class LineUnwrapper:
             try:
                 messages = wrapper.messages(line)
             except FormatFault as fault:
-                text = f"{fault}: ".encode("utf-8", "replace") + line
-                yield of_user._replace(text=text, key=(OF_USER, position), begins=True, flaw=FAILED)
+                flaw = f"{FAILED}: {fault}"
+                yield of_user._replace(key=(OF_USER, position), begins=True, flaw=flaw)
                 return
             if messages is not None:
                 yield from self._of_messages(of_user, messages)
