@@ -119,6 +119,29 @@ def test_a_wrapper_around_lines_of_a_users_format(tmp_path: Path, module: Callab
         assert [(row["line_format"], row["wrappers"]) for row in rows] == [("proxy-1", "pipes")] * 3
 
 
+EVENTS = """
+import csv, json
+
+def rows(line):
+    (row,) = csv.reader([line])
+    if len(row) == 4:
+        yield json.dumps({"query": row[3], "queryProcessingDuration": row[1], "time": row[0],
+                          "scannedEntriesInFilterCount": row[2], "scannedEntriesPostFilterCount": 0})
+
+WRAPPERS = [rows]
+"""
+
+
+def test_a_wrapper_may_make_json_events_of_lines_of_any_form(
+    tmp_path: Path, module: Callable[[str], str]
+) -> None:
+    lines = [f'{TIME},12,{n},"SELECT a, b FROM orders WHERE c = {n}"' for n in range(3)]
+    rows = read(tmp_path, "\n".join(["time,ms,entries", *lines]), module(EVENTS))
+    assert [row["entries_scanned_in_filter"] for row in rows] == [0, 1, 2]
+    assert {(row["table"], row["latency_ms"], row["logged_at"].hour) for row in rows} == {("orders", 12, 8)}
+    assert sum(row["source_lines"] for row in rows) == 4
+
+
 @pytest.mark.parametrize(
     ("returned", "words"),
     [
