@@ -102,9 +102,13 @@ def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
     config = {"tableName": "airlineStats_OFFLINE", "tableIndexConfig": {"of": "later"}, "routing": {"a": 1}}
     Path("old.json").write_text(json.dumps(config))
     given = ("--families", "partitions", "--index", "inverted,partition", "--table-config", "old.json")
-    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "1")
+    given = (*given, "--selectivity-threshold", "20")  # an index on the column itself would save more
+    (only,) = tuned(call, deep_store, *given, "--max-indexes", "1")["indexes"]
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "3")
     families = [each["family"] for each in advice["indexes"]]
     assert set(families) == {"inverted", "partition"}
+    assert only["family"] in families
+    assert set(advice["combined"]["parts"]) == {"indexes", "partition"}
     new = json.loads(Path("new.json").read_text())
     assert new["tableIndexConfig"]["of"] == "later"
     assert new["tableIndexConfig"]["invertedIndexColumns"] == advice["inverted_index_columns"]

@@ -25,6 +25,7 @@ KEYS = [
     "drops",
     "size_bytes",
     "indexes",
+    "combined",
 ]
 
 
@@ -50,6 +51,11 @@ def assert_shape(advice: dict[str, Any], index_kind: str) -> None:
         assert refused["detail"]
         assert not set(refused["columns"]) & {*columns, advice["sorted_column"]}
     assert isinstance(advice["drops"], list)
+    together = advice["combined"]
+    assert sum(together["parts"].values()) == pytest.approx(together["saving_ratio"])
+    left = together["entries_after"] / max(together["entries_before"], 1)
+    assert together["saving_ratio"] == pytest.approx(1 - left if together["parts"] else 0.0, abs=1e-6)
+    assert together["interval"][0] <= together["saving_ratio"] <= together["interval"][1] <= 1
 
 
 @pytest.mark.parametrize("index_kind", ["inverted", "sorted"])
@@ -174,6 +180,13 @@ def test_a_log_without_any_query_of_the_table(tune: Tune, write_log: Callable[..
             "drops": [],
             "size_bytes": {},
             "indexes": [],
+            "combined": {
+                "saving_ratio": 0.0,
+                "interval": [0.0, 0.0],
+                "entries_before": 0,
+                "entries_after": 0,
+                "parts": {},
+            },
         }
     }
 
@@ -238,8 +251,10 @@ def test_a_damaged_segment_and_a_broken_log_are_warnings_on_stderr(
 
 def test_text_is_for_people(call: Call, deep_store: Path) -> None:
     result = call("tune", *LINEITEM, "--segments", deep_store, *INVERTED, "--max-indexes", "1")
-    first, second, third = result.stdout.splitlines()[:3]
+    first, together, second, third = result.stdout.splitlines()[:4]
     assert first == "lineitem: 900 queries scanned 252,347,923 entries in filters"
+    assert together.startswith("  the change saves ")
+    assert "% of all entries scanned, in filters and behind them (90 % interval" in together
     assert second.startswith("  inverted indexes on l_suppkey: ")
     assert "90 % interval" in second
     assert third.startswith("    1. l_suppkey: alone ")

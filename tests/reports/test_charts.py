@@ -62,9 +62,9 @@ def test_every_chart_is_still_and_has_both_forms(
 def test_k_curve_marks_the_chosen_number(evidence: Evidence) -> None:
     chart = k_curve_chart(evidence)
     assert chart is not None
-    assert "chosen: 4 → 72.3 %" in texts(chart.wide_svg)
+    assert "chosen: 4 → 61.0 %" in texts(chart.wide_svg)
     assert len(marks(chart.wide_svg, "mark-symbol")) == 6 + 1 + 1  # the points, zero, the ring
-    assert "4: 72.3 % (69–76 %)" in chart.alt
+    assert "4: 61.0 % (58–64 %)" in chart.alt
 
 
 def test_k_curve_that_chose_nothing_marks_nothing(cases: dict[str, Callable[[], Evidence]]) -> None:

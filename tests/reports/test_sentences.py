@@ -26,13 +26,17 @@ def sentence(evidence: Evidence) -> str:
     [
         (
             "lineitem",
+            "All changes together save 61 % of all entries scanned, in filters and behind them "
+            "(90 % interval 58–64 %). "
             "Add inverted indexes on l_suppkey, l_shipmode, l_partkey, l_shipinstruct: "
             "filter scanning falls by 72 % (90 % interval 69–76 %).",
         ),
         (
             "milliseconds",
+            "All changes together save 73 % of all entries scanned, in filters and behind them "
+            "(90 % interval 70–76 %): 59 % by indexes on columns, 14 % by star-trees. "
             "Add inverted indexes on l_suppkey, l_shipmode, l_partkey, l_shipinstruct: "
-            "filter scanning falls by 72 % (90 % interval 69–76 %), "
+            "by themselves they cut filter scanning by 72 % (90 % interval 69–76 %), "
             "by the latency model about 4.31 s of query time a night; "
             "drop the inverted index on l_comment that no query needs. "
             "Add 2 star-trees, on l_returnflag, l_linestatus, l_shipmode, l_shipdate; on l_shipdate, "
@@ -94,7 +98,7 @@ def test_headline_of_several_kinds_and_many_columns(evidence: Evidence) -> None:
         NamedIndex("vector_map", ("v",)),
     )
     text = sentence(replace(evidence, change=ConfigChange({}, add)))
-    assert text.startswith(
+    assert text.partition("). ")[2].startswith(
         "Add inverted indexes on c0, c1, c2, c3, c4, c5 and 2 more and the sort order on day "
         "and a vector map on v: filter"
     )

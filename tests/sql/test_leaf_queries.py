@@ -30,6 +30,18 @@ def leaves(sql: str) -> dict[str, str]:
 
 
 CASES = {
+    "names in any case": (
+        "SELECT 1 FROM l A JOIN o ON a.L_KEY = O.O_Key WHERE A.L_supp = 5 AND O_DATE > '1995' AND L_QTY = 7",
+        {"l": "L_supp = 5 AND L_QTY = 7", "o": "O_DATE > '1995'"},
+    ),
+    "dotted names of columns": (
+        "SELECT 1 FROM t a JOIN u ON a.k = u.k WHERE a.b.c = 1 AND u.b.c.d = 2 AND db.t.e = 3",
+        {"t": '"b.c" = 1', "u": '"b.c.d" = 2'},
+    ),
+    "an ASOF join: its right side is not filtered": (
+        "SELECT 1 FROM t LEFT ASOF JOIN u MATCH_CONDITION(t.s >= u.s) ON t.k = u.k WHERE t.a = 1 AND u.b = 2",
+        {"t": "a = 1", "u": ""},
+    ),
     "inner join, predicates of either side": (
         "SELECT COUNT(*) FROM t JOIN u ON t.k = u.k AND u.p = 'H' WHERE t.a IN (1, -2) AND u.d > '1995'",
         {"t": "a IN (1, -2)", "u": "p = 'H' AND d > '1995'"},
@@ -174,3 +186,10 @@ def test_names_from_outside_stay_names(name: str) -> None:
     t, _ = leaf_queries(cut.skeleton, COLUMNS.get)
     assert t.slots == (0,)
     assert query_shape(t.skeleton).filter_columns == (name.replace('""', '"'),)
+
+
+def test_leaves_keep_the_options_that_decide() -> None:
+    cut = normalize_sql("SELECT 1 FROM t JOIN u ON t.k = u.k; SET useStarTree = false; SET timeoutMs = 7")
+    texts = [leaf.skeleton for leaf in leaf_queries(cut.skeleton, COLUMNS.get)]
+    assert all(text.startswith("SET useStarTree=false; SELECT * FROM ") for text in texts)
+    assert len(texts) == 2

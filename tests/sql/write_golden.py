@@ -8,9 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.normalize_sql import masked, normalize_sql
+from starskip.sql.normalize_sql import NormalizedSql, masked, normalize_sql
 from starskip.sql.predicate import And, Bound, Constant, Filtered, Leaf, Not, Or, Predicate, Slot
 from starskip.sql.query_shape import query_shape
+from starskip.sql.resolved_skeleton import QueryNames, resolved_skeleton
 
 FOLDER = Path(__file__).parents[1] / "data" / "sql"
 
@@ -21,9 +22,12 @@ def golden_text(sql: str) -> str:
     """The query and what is read out of it, as the golden files hold it."""
     cut = normalize_sql(sql)
     try:
-        shape = query_shape(cut.skeleton)
+        skeleton, slots = resolved_skeleton(cut.skeleton, QueryNames(""))
+        shape = query_shape(skeleton)
     except UnsupportedQuery as error:
         return f"{sql}\n  refused  {error.reason}\n"
+    literals = cut.literals if slots is None else tuple(cut.literals[slot] for slot in slots)
+    cut = NormalizedSql(skeleton, literals)
     limit = rendered_slot(shape.limit, cut.literals) if isinstance(shape.limit, Slot) else shape.limit
     ends = f"may end after {limit} rows" if shape.stops_early else "reads all"
     return (

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from starskip.errors import SourceError, StarskipError
+from starskip.sql.spelled_names import meant_table
 from starskip.star_tree.build.published_trees import published_orders
 from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.query.query_table import meant_table
 from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for

@@ -56,6 +56,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(_chosen(item, families.known) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
+        "combined": advice.combined.to_document(),
         **_proof(advice),
         **_of_log(advice),
     }

@@ -9,6 +9,7 @@ from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.errors import printable
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
+from starskip.reports.saving_words import combined_evidence, together_words
 from starskip.reports.sentences import gap_words
 
 
@@ -27,6 +28,9 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
             f"  with the unlogged queries, about {log.queries + log.unlogged_queries:,.0f}"
             f" queries scanned {log.entries + log.unlogged_entries:,.0f} entries"
         )
+    if advice.combined.parts and not is_guess:
+        changes = len(columns) + len(advice.answers.answers)
+        lines.append(f"  {together_words(combined_evidence(advice.combined.to_document()), changes)}")
     of_log = (*redaction_words(log.unlogged_texts), leaf_words(log.leaves))
     lines.extend(f"  {words}" for words in of_log if words)
     if columns:
@@ -34,9 +38,10 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         is_order = all(family.path is not None and family.path.reorders for family in paths)
         what = f"{paths[0].plural} on" if len(paths) == 1 else "indexes on"
         what = "sort by" if is_order else what
+        by_themselves = "by themselves " if advice.answers.answers else ""
         lines.append(
-            f"  {what} {', '.join(columns)}: {percent(saving.ratio)} fewer entries scanned"
-            f" (90 % interval {percent_range(saving.low, saving.high)})"
+            f"  {what} {', '.join(columns)}: {by_themselves}{percent(saving.ratio)} fewer entries scanned"
+            f" in filters (90 % interval {percent_range(saving.low, saving.high)})"
         )
         lines.extend(
             f"    {rank}. {_named(item.index, families)}:"

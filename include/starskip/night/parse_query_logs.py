@@ -173,7 +173,7 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    leaf_records = LeafRecords(sizes.get)
+    leaf_records = LeafRecords(sizes.get, sizes.keys())
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
         outside = untimed = left_out = shares = 0

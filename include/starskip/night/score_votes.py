@@ -26,6 +26,7 @@ from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes, 
 from starskip.advisor.workload.cut_texts import CUT_LENGTHS
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEYED_BY, BusyKeys
+from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
@@ -104,11 +105,13 @@ def _workload_parts(
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)
+    names = known_names(read_overviews(engine, night, tables), settings.scoring.pinot_version)
     count = partial(
         count_shapes,
         instances_per_shape=settings.workload.instances_per_shape,
         busy=busy,
         cut_lengths=_cut_lengths(snapshot, tables),
+        names=names,
     )
     merge = partial(
         _merge_and_fold, settings.workload.instances_per_shape, settings.workload.max_shapes_per_table
@@ -118,7 +121,7 @@ def _workload_parts(
     merged = counted.merge(["table", "shape_id"], merge, WORKLOAD).merge(["table"], fold, WORKLOAD)
     if settings.workload.query_weights:
         weights = query_weights(settings.workload.query_weights)
-        merged = merged.map(partial(weighted_shapes, weights=weights), WORKLOAD)
+        merged = merged.map(partial(weighted_shapes, weights=weights, names=names), WORKLOAD)
     return _written(night, "workload", merged, tables)
 
 

@@ -177,9 +177,15 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
     recommendation, log = advice.recommendation, advice.log
     return {
         "saving": asdict(recommendation.saving),
+        "combined": advice.combined.to_document(),
         "stop": recommendation.stop.value,
         "curve": [
-            {"k": p.k, "structures": [str(s) for s in p.indexes], "saving": asdict(p.saving)}
+            {
+                "k": p.k,
+                "structures": [str(s) for s in p.indexes],
+                "answers": [{"family": a.index.family, "columns": list(a.columns)} for a in p.answers],
+                "saving": asdict(p.saving),
+            }
             for p in recommendation.curve
         ],
         "typical_entries": asdict(advice.typical) if advice.typical else None,

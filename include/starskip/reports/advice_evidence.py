@@ -164,7 +164,10 @@ def k_curve(properties: Mapping[str, Any], chosen_k: int) -> KCurve:
     points = tuple(
         KPoint(
             point["k"],
-            tuple(map(column_label, map(parse_index, point["structures"]))),
+            (
+                *map(column_label, map(parse_index, point["structures"])),
+                *(f"{', '.join(each['columns'])} ({each['family']})" for each in point["answers"]),
+            ),
             point["saving"]["ratio"],
             Interval(point["saving"]["low"], point["saving"]["high"]),
         )

@@ -26,6 +26,21 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class CombinedSavingEvidence:
+    """The saving of all changes together: a share of all entries scanned, in filter and post filter.
+
+    ``parts``: the shares that add up to it, by family of indexes that serve whole queries, and under
+    ``indexes`` that of all indexes on columns.
+    """
+
+    saving_ratio: float
+    interval: Interval
+    entries_before: int
+    entries_after: int
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class NamedIndex:
     """An index by the name of its kind and its columns, in their order."""
 
@@ -91,7 +106,8 @@ class ChosenIndex:
     """An index of the chosen set, in rank order.
 
     ``individual_saving_ratio``: the saving of the index alone; ``progressive_saving_ratio``: its saving
-    beyond the indexes ranked before it. Both are shares of all entries scanned in filter.
+    beyond the indexes ranked before it. Both are shares of all entries scanned in filter, as the indexes
+    would save them without the indexes that serve whole queries.
     """
 
     kind: str
@@ -119,7 +135,11 @@ class ChosenAnswer:
 
 @dataclass(frozen=True, slots=True)
 class KPoint:
-    """The best set of at most ``k`` indexes and its predicted saving."""
+    """The best set of at most ``k`` indexes of all families and its predicted saving.
+
+    The saving is a share of all entries scanned, in filter and post filter. ``columns``: names of the
+    indexes: their columns, with the family where it is not the usual one.
+    """
 
     k: int
     columns: tuple[str, ...]

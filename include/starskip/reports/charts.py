@@ -91,7 +91,7 @@ def k_curve_chart(evidence: Evidence) -> Chart | None:
     ]
     x = _axis("k", "number of indexes", values=[point["k"] for point in points], format="d")
     percents = "format(datum.value * 100, '~f') + ' %'"
-    y = _axis("saving", "share of entries saved", labelExpr=percents, tickCount=5)
+    y = _axis("saving", "share of all entries saved", labelExpr=percents, tickCount=5)
     # The curve never falls: the corner below its end is free.
     corner = {"align": "right", "baseline": "bottom", "dx": -8, "dy": -8}
     layers = [

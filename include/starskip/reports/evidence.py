@@ -16,6 +16,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.reports.advice_values import (
     ChosenAnswer,
     ChosenIndex,
+    CombinedSavingEvidence,
     ConfigChange,
     Interval,
     KCurve,
@@ -43,9 +44,11 @@ class Setting:
 class Summary:
     """The night in figures; ``saving_ms`` is null if no latency model was accepted.
 
-    ``workload``: the source of the weights, the log, or without one "equal_columns" or "given_weights". The
-    saving is a share of all entries scanned in filter, failed and unparsed queries included. ``table_bytes``:
-    all columns and indexes in the table's segments, null if none are known.
+    ``workload``: the source of the weights, the log, or without one "equal_columns" or "given_weights".
+    ``combined``: the saving of all changes together, null if nothing was chosen or there is no log. The
+    predicted saving is that of the indexes on columns by themselves, a share of all entries scanned in
+    filter. Failed and unparsed queries are included in both. ``table_bytes``: all columns and indexes in the
+    table's segments, null if none are known.
     """
 
     queries: int
@@ -58,6 +61,7 @@ class Summary:
     saving_ms: float | None = None
     workload: Literal["log", "equal_columns", "given_weights"] = "log"
     table_bytes: int | None = None
+    combined: CombinedSavingEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)

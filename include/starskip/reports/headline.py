@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from starskip.advisor.families.families import named
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.errors import printable
-from starskip.number_text import milliseconds, percent_range, share
+from starskip.number_text import milliseconds, share
 from starskip.reports.advice_values import NamedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import families_of_the_lake, family_sections
 from starskip.reports.log_words import NO_TEXT_AT_ALL
-from starskip.reports.sentences import code_as_words, is_plain_code
+from starskip.reports.saving_words import share_with_interval, together_words
+from starskip.reports.sentences import code_as_words, is_plain_code, sentence
 
 _WORKLOADS = {
     "equal_columns": "that every column is queried equally",
@@ -35,21 +36,29 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
             return (Piece("No change of the table config of "), table, Piece("."), *beside)
         return (Piece("No change for "), table, Piece(f": {_why_nothing(evidence)}."))
     pieces: list[Piece] = []
+    combined, summary = evidence.summary.combined, evidence.summary
+    if combined and (add or answers):
+        together = together_words(combined, len(evidence.change.add) + len(evidence.answers))
+        pieces.append(Piece(f"{sentence(together)} "))
     if add:
         pieces += Piece("Add "), *_structures("", add)
-        pieces.append(Piece(f": filter scanning falls by {_saving(evidence)}"))
+        saved = share_with_interval(summary.predicted_saving_ratio, summary.predicted_interval)
+        alone = "by themselves they cut" if len(add) > 1 else "by itself it cuts"
+        cut = f"{alone} filter scanning by" if answers else "filter scanning falls by"
+        pieces.append(Piece(f": {cut} {saved}"))
         if evidence.summary.saving_ms is not None:
             saved = milliseconds(evidence.summary.saving_ms)
             pieces.append(Piece(f", by the latency model about {saved} of query time a night"))
         if evidence.summary.workload != "log":
             pieces.append(Piece(f", assuming {_WORKLOADS[evidence.summary.workload]}, for want of a log"))
+    is_told = bool(add or drop)
     if drop:
         pieces += [
             Piece("; drop " if add else "Drop "),
             *_structures("the", drop),
             Piece(" that no query needs"),
         ]
-    if pieces:
+    if is_told:
         pieces.append(Piece(". " if answers else "."))
     return (*pieces, *answers, *beside)
 
@@ -58,12 +67,6 @@ def beside_indexes(evidence: Evidence) -> str:
     """Return sentences on choices beside indexes of columns, empty if there are none."""
     answers = "".join(piece.text for piece in _answers(evidence))
     return " ".join(filter(None, (answers, _gains(evidence))))
-
-
-def _saving(evidence: Evidence) -> str:
-    ratio, interval = evidence.summary.predicted_saving_ratio, evidence.summary.predicted_interval
-    decimals = 0 if abs(ratio) >= 0.095 else 1
-    return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
 
 
 def _is_of_columns(kind: str) -> bool:
@@ -83,9 +86,9 @@ def _answers(evidence: Evidence) -> tuple[Piece, ...]:
 
 def _one_after_the_other(sentences: Iterable[Sequence[Piece]]) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
-    for sentence in filter(None, sentences):
+    for each in filter(None, sentences):
         pieces += [Piece(" ")] if pieces else []
-        pieces += sentence
+        pieces += each
     return tuple(pieces)
 
 

@@ -16,6 +16,7 @@ from starskip.reports.headline import beside_indexes, headline
 class ReportSummary:
     """The first look at a report; without a chosen index of the config it has no saving and no interval.
 
+    ``saving_ratio``, ``interval``: of all changes together, a share of all entries scanned.
     ``chosen``: everything that was chosen, star-trees with dimensions and pairs, skipping indexes with their
     kinds.
 
@@ -37,16 +38,16 @@ class ReportSummary:
 
 def report_summary(evidence: Evidence) -> ReportSummary:
     """Return the first look at the report of ``evidence``."""
-    has_saving = bool(evidence.chosen)
+    combined = evidence.summary.combined
     return ReportSummary(
         table=evidence.table,
         run_date=evidence.run_date,
         created_at=evidence.created_at,
         headline=headline(evidence),
         queries=_queries(evidence),
-        saving_ratio=evidence.summary.predicted_saving_ratio if has_saving else None,
-        interval=evidence.summary.predicted_interval if has_saving else None,
-        saving_ms=evidence.summary.saving_ms if has_saving else None,
+        saving_ratio=combined.saving_ratio if combined else None,
+        interval=combined.interval if combined else None,
+        saving_ms=evidence.summary.saving_ms if evidence.chosen else None,
         chosen=_chosen(evidence),
         beside="" if evidence.lake_only else beside_indexes(evidence),
     )

@@ -46,6 +46,7 @@ from starskip.reports.log_values import (
     Quantile,
     RejectedExample,
 )
+from starskip.reports.saving_words import combined_evidence
 from starskip.reports.shapes_evidence import shapes_evidence
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
@@ -89,6 +90,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
             table_bytes=properties["table_bytes"],
+            combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
         ),
         change=config_change(
             chosen,
@@ -101,7 +103,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             chosen_answers(properties),
         ),
         chosen=tuple(chosen_index(row) for row in chosen),
-        k_curve=k_curve(properties, len(chosen)),
+        k_curve=k_curve(properties, len(chosen) + len(properties["answers"])),
         shapes=top_shapes(
             tuple(
                 shapes_evidence(

@@ -95,7 +95,7 @@ class AdviceSettings(SettingsGroup):
     )
     max_indexes: int = setting(
         8,
-        "K, the largest number of indexes of a table; min_gain_ratio may stop earlier.",
+        "K, the largest number of a table's indexes, star-trees and a sort order included; fewer may do.",
         title="Largest number of indexes (K)",
         unit="indexes a table",
         source=f"{_TUNER}, II.3 C",
@@ -103,7 +103,7 @@ class AdviceSettings(SettingsGroup):
     )
     min_gain_ratio: float = setting(
         0.005,
-        "Each further index must save at least this share of all entries scanned; 0 uses up K.",
+        "Each further index must save at least this share of the entries in filters; 0 uses up K.",
         title="Least gain of an index (G0)",
         unit="share",
         source=_TUNER,

@@ -9,23 +9,20 @@ subquery's result stay above. A CTE is planned anew wherever it is named.
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.normalize_sql import SLOT
-from starskip.sql.parsed_query import parsed_query
+from starskip.sql.parsed_query import parsed_query, skeleton_of
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_options import split_options
 from starskip.sql.query_shape import aggregates
 
 MAX_SCANS = 64
 """CTEs that name CTEs twice double the scans with each."""
-
-_PLACEHOLDER = re.compile(r'"(?>(?:[^"]++|"")*)"|:p(\d++)')
 
 ColumnSource = Callable[[str], frozenset[str] | None]
 """Gives the columns of a table by its name, or None where they are not known."""
@@ -56,10 +53,12 @@ def leaf_queries(skeleton: str, columns_of: ColumnSource) -> tuple[LeafQuery, ..
     Raises UnsupportedQuery with a reason: one of parsed_query's, "recursive", "nested_joins",
     "too_many_leaves", "no_table".
     """
-    plan = _Plan(columns_of)
     options, _ = split_options(skeleton)
     try:
-        plan.query(parsed_query(skeleton), [], {})
+        tree = parsed_query(skeleton).copy()
+        spelled = _fold_names(tree, columns_of)
+        plan = _Plan(columns_of, spelled)
+        plan.query(tree, [], {})
         tables = dict.fromkeys(scan.table for scan in plan.scans)
         leaves = tuple(_leaf_query(table, plan.scans, options.words) for table in tables)
     except RecursionError as error:
@@ -93,6 +92,7 @@ class _Plan:
     """Gathers the scans of a query; filters that come from above name output columns, without a table."""
 
     columns_of: ColumnSource
+    spelled: Mapping[str, str] = field(default_factory=dict)
     scans: list[_Scan] = field(default_factory=list)
     steps: int = 0
 
@@ -167,12 +167,17 @@ class _Plan:
         outputs: frozenset[str] | None = None
         if isinstance(node, exp.Table):
             cte = ctes.get(node.name) if not node.db else None
-            outputs = _known_outputs(cte[0]) if cte else self.columns_of(_full_name(node))
+            outputs = _known_outputs(cte[0]) if cte else self._columns(_full_name(node))
         elif isinstance(node, exp.Subquery):
             outputs = _known_outputs(node)
         name = node.alias_or_name or f"source {len(sources)}"
         sources[name] = _Source(node, outputs)
         return name
+
+    def _columns(self, table: str) -> frozenset[str] | None:
+        """Return the columns of a table, spelled as in the query."""
+        columns = self.columns_of(table)
+        return columns and frozenset(self.spelled.get(name.lower(), name) for name in columns)
 
     def _source(self, source: _Source, ctes: _Ctes) -> None:
         node, filters = source.node, source.filters
@@ -191,6 +196,36 @@ class _Plan:
             case _:
                 for nested in _nested_queries(node):
                     self.query(nested, [], ctes)
+
+
+def _fold_names(tree: exp.Query, columns_of: ColumnSource) -> Mapping[str, str]:
+    """Spell each name of the query in one way, and make dotted names columns of a source; in place.
+
+    Returns the spellings by their lower case. Columns of one table that differ in case only keep their own.
+    """
+    tables = list(tree.find_all(exp.Table))
+    several = {
+        low
+        for table in tables
+        for low, times in Counter(name.lower() for name in columns_of(_full_name(table)) or ()).items()
+        if times > 1
+    }
+    spelled: dict[str, str] = {}
+    for name in tree.find_all(exp.Identifier):
+        if name.name.lower() not in several:
+            name.set("this", spelled.setdefault(name.name.lower(), name.name))
+    sources = {each.alias_or_name for each in (*tables, *tree.find_all(exp.Subquery, exp.CTE))}
+    for column in tree.find_all(exp.Column):
+        parts = [part.name for part in column.parts]
+        if len(parts) > 1 and not isinstance(column.this, exp.Star):
+            at = next((at for at in range(1, len(parts)) if parts[at - 1] in sources), 0)
+            dotted = ".".join(parts[at:])
+            dotted = spelled.setdefault(dotted.lower(), dotted)
+            column.set("this", exp.to_identifier(dotted, quoted=at < len(parts) - 1 or None))
+            column.set("table", exp.to_identifier(parts[at - 1]) if at else None)
+            for part in ("db", "catalog"):
+                column.set(part, None)
+    return spelled
 
 
 def _conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -315,14 +350,6 @@ def _leaf_query(table: str, scans: Sequence[_Scan], options: str) -> LeafQuery:
     if filters:
         # A table that is scanned twice is filtered by either filter, as by the disjuncts of an OR.
         query = query.where(exp.or_(*filters))
-    slots: list[int] = []
-
-    def cut(match: re.Match[str]) -> str:
-        if match[1] is None:
-            return match[0]
-        slots.append(int(match[1]))
-        return SLOT
-
-    skeleton = _PLACEHOLDER.sub(cut, query.sql(dialect=PinotDialect, comments=False))
+    skeleton, slots = skeleton_of(query.sql(dialect=PinotDialect, comments=False))
     filtered = sum(bool(scan.filters) or scan.is_filtered_by_subquery for scan in own)
-    return LeafQuery(table, options + skeleton, tuple(slots), len(own), filtered)
+    return LeafQuery(table, options + skeleton, slots, len(own), filtered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import sqlglot
 from sqlglot import exp
@@ -18,13 +19,18 @@ MAX_SKELETON_CHARACTERS = 20_000
 
 _QUERY = re.compile(r"[( ]*(?:select|with)\b", re.IGNORECASE)
 _QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
+_PLACEHOLDER = re.compile(r'"(?>(?:[^"]++|"")*)"|:p(\d++)')
+_SPACED_PLACEHOLDER = re.compile(_PLACEHOLDER.pattern + " ?")
 _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
 _LEFT_ASOF = re.compile(r"\bLEFT ASOF JOIN\b", re.IGNORECASE)
 """Pinot's words, in the order in which sqlglot knows them behind this."""
 
 
+@lru_cache(maxsize=4)
 def parsed_query(skeleton: str) -> exp.Query:
     """Parse ``skeleton`` (see normalize_sql) without its options, slot n as the placeholder ``:pn``.
+
+    The tree is kept for the next call: do not change it. Its names know their places in ``parsed_text``.
 
     Raises UnsupportedQuery with a reason: "too_long", "too_deep", "syntax", "not_a_select".
     """
@@ -40,15 +46,37 @@ def parsed_query(skeleton: str) -> exp.Query:
         # Pinot has no use for it, and ``:p7`` would pass for a slot.
         raise UnsupportedQuery("a colon outside of quotes", reason="syntax")
     try:
-        return _parsed(_LEFT_ASOF.sub("ASOF LEFT JOIN", _TYPED_LITERAL.sub("", skeleton)))
+        return _parsed(parsed_text(skeleton))
     except RecursionError as error:
         # Not all nesting shows in brackets: ``a IN a IN a …``, casts of casts.
         raise UnsupportedQuery("the query is nested too deeply to be parsed", reason="too_deep") from error
 
 
-def _parsed(skeleton: str) -> exp.Query:
-    pieces = skeleton.split(SLOT)
-    text = pieces[0] + "".join(f":p{number} {piece}" for number, piece in enumerate(pieces[1:]))
+def parsed_text(skeleton: str) -> str:
+    """Return the text that is parsed for a skeleton without options, with a placeholder for each slot."""
+    bare = _LEFT_ASOF.sub("ASOF LEFT JOIN", _TYPED_LITERAL.sub("", skeleton))
+    pieces = bare.split(SLOT)
+    return pieces[0] + "".join(f":p{number} {piece}" for number, piece in enumerate(pieces[1:]))
+
+
+def skeleton_of(text: str, *, is_parsed_text: bool = False) -> tuple[str, tuple[int, ...]]:
+    """Return the skeleton of a text with placeholders, and for each of its slots the placeholder's number.
+
+    ``is_parsed_text``: a blank stands behind each placeholder that is none of the skeleton's.
+    """
+    slots: list[int] = []
+
+    def cut(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        slots.append(int(match[1]))
+        return SLOT
+
+    pattern = _SPACED_PLACEHOLDER if is_parsed_text else _PLACEHOLDER
+    return pattern.sub(cut, text), tuple(slots)
+
+
+def _parsed(text: str) -> exp.Query:
     try:
         statements = sqlglot.parse(text, dialect=PinotDialect)
     except (SqlglotError, ValueError, TypeError, AttributeError) as error:

@@ -85,7 +85,6 @@ def _shape(select: exp.Select, options: QueryOptions) -> QueryShape:
         raise UnsupportedQuery("the query reads several tables or a subquery", reason="several_tables")
     text = options.words + _normal_text(select)
     limit = _limit(select)
-    _resolve_aliases(select)
     tree = _filter(select)
     if options.skipped_indexes:
         tree = without_indexes(tree, options.skipped_indexes)
@@ -105,20 +104,6 @@ def _shape_id(text: str) -> str:
     same = _PLAIN_NAME.sub(r"\1", text)
     same = _FUNCTION.sub(lambda match: match[0].replace("_", ""), same)
     return blake2b(same.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-
-
-def _resolve_aliases(select: exp.Select) -> None:
-    """Put columns for their select-list aliases in the WHERE, as Pinot's broker does."""
-    aliases = {
-        item.alias: item.this
-        for item in select.expressions
-        if isinstance(item, exp.Alias) and isinstance(item.this, exp.Column)
-    }
-    where = select.args.get("where")
-    if aliases and where:
-        for column in list(where.find_all(exp.Column)):
-            if not column.table and column.name in aliases:
-                column.replace(aliases[column.name].copy())
 
 
 def _filter(select: exp.Select) -> Predicate:

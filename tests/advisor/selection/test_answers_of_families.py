@@ -15,7 +15,7 @@ from starskip.advisor.selection.vote_list import Saving, VoteList, total_saving
 
 INDEXES = tuple(Index("inverted", name) for name in "abc")
 SHAPES = ("s", "t", "u")
-MOST_INDEXES, MOST_ANSWERS = 2, 2
+MOST_ANSWERS = 2
 
 
 # Made once: Hypothesis would check each anew in every draw, which took it as long as drawing.
@@ -79,24 +79,28 @@ def worth(
     candidates=st.tuples(*(answers(number) for number in range(3))),
     upkeep=st.integers(0, 30).map(float),
     storage=st.none() | st.integers(0, 120).map(float),
+    most_chosen=st.integers(0, 4),
 )
 def test_the_choice_is_worth_as_much_as_the_best_of_all_sets(
     lists: tuple[VoteList, ...],
     candidates: tuple[AnswerCandidate, ...],
     upkeep: float,
     storage: float | None,
+    most_chosen: int,
 ) -> None:
     sizes = dict(zip(INDEXES, (30.0, 20.0, 40.0), strict=True))
     most = {"star_tree": MOST_ANSWERS, "partition": 1}
     costs = dict.fromkeys([*INDEXES, *(each.index for each in candidates)], upkeep)
     found = choose(
         lists,
-        ChoiceLimits(MOST_INDEXES, most, storage, sizes),
+        ChoiceLimits(most_chosen, most, storage, sizes),
         answers=candidates,
         upkeep_entries=costs,
     )
     best = 0.0
-    for count, number in itertools.product(range(MOST_INDEXES + 1), range(4)):
+    for count, number in itertools.product(range(4), range(4)):
+        if count + number > most_chosen:
+            continue
         for built, chosen in itertools.product(
             itertools.combinations(INDEXES, count), itertools.combinations(candidates, number)
         ):
@@ -106,6 +110,7 @@ def test_the_choice_is_worth_as_much_as_the_best_of_all_sets(
                 families.count(family) <= limit for family, limit in most.items()
             ):
                 best = max(best, worth(built, chosen, lists, upkeep))
+    assert len(found.indexes) + len(found.answers) <= most_chosen
     assert found.worth == pytest.approx(worth(sorted(found.indexes), found.answers, lists, upkeep), abs=1e-6)
     assert found.worth == pytest.approx(best, rel=1e-6, abs=1e-6)
     assert found.gap_ratio == 0

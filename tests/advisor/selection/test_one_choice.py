@@ -97,11 +97,17 @@ def worth(
     tree=trees,
     skips=file_skips,
     storage=st.none() | st.integers(0, 150),
+    most_chosen=st.integers(1, 3),
 )
 def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
-    lists: tuple[VoteList, ...], tree: AnswerCandidate, skips: FileSkips, storage: int | None
+    lists: tuple[VoteList, ...],
+    tree: AnswerCandidate,
+    skips: FileSkips,
+    storage: int | None,
+    most_chosen: int,
 ) -> None:
-    budget = Budget(2, MIN_GAIN, 0.0, storage)
+    # Indexes of files are limited by their bytes, not in number.
+    budget = Budget(most_chosen, MIN_GAIN, 0.0, storage)
     terms = {"star_tree": AnswerTerms(TOTAL, MIN_GAIN, 1)}
     found = chosen_answers([tree], lists, budget, TOTAL, terms, size_bytes=COLUMN_SIZES, skips=[skips])
     best = 0.0
@@ -112,6 +118,7 @@ def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
                 size = of_files + sum(COLUMN_SIZES[each] for each in columns)
                 size += candidate.size_bytes or 0.0 if candidate else 0.0
                 fits = skips.max_bytes is None or of_files <= skips.max_bytes
+                fits = fits and len(columns) + (candidate is not None) <= most_chosen
                 if fits and (storage is None or size <= storage):
                     best = max(best, worth(columns, files, candidate, lists, skips))
     chosen = worth(
@@ -119,6 +126,7 @@ def test_one_budget_is_spent_as_well_as_the_best_set_spends_it(
     )
     assert chosen == pytest.approx(best, abs=1e-6)
     assert found.gap_ratio == 0
+    assert len(found.indexes) + len(found.answers) <= most_chosen
     assert found.file_bytes == sum(skips.size_bytes[each] for each in found.file_indexes)
     taken = found.size_bytes + sum(COLUMN_SIZES[each] for each in found.indexes)
     assert storage is None or taken <= storage
@@ -165,10 +173,15 @@ def test_the_bound_of_the_programme_holds_for_every_set(
     # Also where it leaves out sets that save hardly more than a part of theirs, as it does of thousands.
     monkeypatch.setattr(programme, "_MANY_SETS", 0)
     monkeypatch.setattr(programme, "_LEFT_OUT_RATIO", left_out)
-    limits = choice.ChoiceLimits(1, {"star_tree": 2})
+    limits = choice.ChoiceLimits(2, {"star_tree": 2})
     found = choice.choose(lists, limits, answers=trees)
     pairs = [each for count in range(3) for each in itertools.combinations(trees, count)]
-    best = max(in_turn(each, lists, columns) for each in pairs for columns in ((), COLUMNS[:1], COLUMNS[1:]))
+    best = max(
+        in_turn(each, lists, columns)
+        for each in pairs
+        for columns in subsets(COLUMNS)
+        if len(each) + len(columns) <= 2
+    )
     assert found.worth == pytest.approx(in_turn(found.answers, lists, found.indexes), abs=1e-6)
     assert found.worth <= best + 1e-6
     assert found.bound >= best - 1e-6

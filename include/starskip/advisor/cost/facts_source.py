@@ -57,6 +57,12 @@ class FactsSource:
     families: FamilyChoice = FamilyChoice()  # noqa: RUF009 - a frozen value
     configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
 
+    def tables(self, packed: pa.Table | None = None) -> Sequence[str]:
+        """Return the tables that have facts; ``packed``: the packed metadata, if it was read already."""
+        if self.segments_root:
+            return segment_tables(self.segments_root)
+        return _tables_of(read_packed_metadata(self.metadata_path) if packed is None else packed)
+
     def facts(self, asked: Sequence[str], in_log: Iterable[str] | None, progress: Progress) -> FoundFacts:
         """Return the facts of the tables ``asked`` for, else of the tables ``in_log``, else of all tables.
 
@@ -64,7 +70,7 @@ class FactsSource:
         warning does.
         """
         packed = None if self.segments_root else read_packed_metadata(self.metadata_path)
-        known = segment_tables(self.segments_root) if packed is None else _tables_of(packed)
+        known = self.tables(packed)
         if not known:
             place = self.segments_root or self.metadata_path
             wanted = "the folder with one folder a table" if packed is None else "a file of collect-metadata"

@@ -93,9 +93,12 @@ def advice_without_log(
             saved[votes.shape_id.removeprefix("column:")] += votes.saving(chosen).entries
         return replace(recommendation, saving=guess_interval(saved, guessed.entries))
 
+    recommendation = with_interval(advice.recommendation)
     return replace(
         advice,
-        recommendation=with_interval(advice.recommendation),
+        recommendation=recommendation,
+        # A guess knows of entries in filter alone.
+        combined=replace(advice.combined, saving=recommendation.saving),
         sort_order=with_interval(advice.sort_order) if advice.sort_order else None,
         drops=(),
         typical=None,

@@ -23,6 +23,8 @@ from starskip.advisor.selection.choice_steps import (
     choose_answers,
     choose_columns,
     choose_order,
+    combined,
+    curve_of,
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
@@ -77,13 +79,14 @@ def _advised(question: TableQuestion) -> TableAdvice:
     tonight = tonight_of(question)
     answers = choose_answers(tonight)
     columns = choose_columns(tonight, answers)
-    order = choose_order(tonight, answers)
+    order = choose_order(tonight, answers, columns)
     return TableAdvice(
         question.table,
         tonight.log,
         tonight.nights,
-        columns.recommendation,
-        refused=refusals(tonight, answers, columns),
+        replace(columns.recommendation, curve=tuple(curve_of(tonight, answers, columns))),
+        combined(tonight, columns.indexes, answers, columns.whole),
+        refused=refusals(tonight, answers, columns, order),
         drops=_drops(tonight, columns),
         drops_withheld=tonight.drops_withheld,
         typical=_typical(tonight, answers, columns),

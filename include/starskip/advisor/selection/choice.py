@@ -10,6 +10,7 @@ from time import monotonic
 import numpy as np
 
 from starskip.advisor.families.answer import AnswerCandidate
+from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import Index
 from starskip.advisor.selection.choice_items import Amounts, ChoiceItems, Flags, choice_items
 from starskip.advisor.selection.greedy_set import LinearLimits, greedy_set
@@ -28,7 +29,8 @@ _MOST_CUTS = 20
 class ChoiceLimits:
     """Limits of a choice.
 
-    ``max_indexes``: indexes on columns. ``max_answers``: answers by their family. ``storage_bytes``: all
+    ``max_indexes``: indexes on columns and answers, together; one of the indexes may be a sort order.
+    ``max_answers``: answers by their family. ``storage_bytes``: all
     together, None for no limit; an index without a size in ``size_bytes`` exceeds any limit. ``time_s``:
     seconds of the whole choice, after which the best set found is taken. ``file_bytes``: by family of indexes
     of files, whose number is not limited, the bytes for them; None for no limit.
@@ -164,8 +166,12 @@ def _linear_limits(items: ChoiceItems, limits: ChoiceLimits) -> LinearLimits:
     families = np.array([each.family for each in items.indexes] + [a.index.family for a in items.answers])
     is_answer = np.arange(variables) >= first
     counts: list[tuple[Amounts | Flags, float]] = [
-        (~is_answer & ~np.isin(families, list(limits.file_bytes)), float(limits.max_indexes))
+        (is_answer | ~np.isin(families, list(limits.file_bytes)), float(limits.max_indexes))
     ]
+    orders = np.array([*map(reorders, items.indexes), *(False for _ in items.answers)], np.bool_)
+    if orders.any():
+        # Rows have one order.
+        counts.append((orders, 1.0))
     for family, most in sorted(limits.max_answers.items()):
         counts.append((is_answer & (families == family), float(most)))
     bytes_: list[tuple[Amounts, float]] = []

@@ -10,31 +10,41 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from starskip.advisor.families.answer import AnswerOffer
+from starskip.advisor.families.index import Index
 from starskip.advisor.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
+from starskip.advisor.selection.combined_saving import CombinedSaving, combined_saving
 from starskip.advisor.selection.exclusive_orders import exclusive_orders
-from starskip.advisor.selection.recommend import recommend
-from starskip.advisor.selection.recommendation import Recommendation
+from starskip.advisor.selection.recommend import ranked_set, recommend
+from starskip.advisor.selection.recommendation import CurvePoint, Recommendation
 from starskip.advisor.selection.tonight import Tonight
 from starskip.advisor.selection.vote_list import VoteList, building_lists, order_lists
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenColumns:
-    """The chosen indexes on columns, and the votes that they were chosen by."""
+    """The chosen indexes on columns, and the votes that they were chosen by.
+
+    ``whole``: the votes of all queries, those that a chosen answer serves included.
+    """
 
     recommendation: Recommendation
     lists: Sequence[VoteList]
+    whole: Sequence[VoteList]
+
+    @property
+    def indexes(self) -> list[Index]:
+        """The chosen indexes, best first."""
+        return [item.index for item in self.recommendation.chosen]
 
 
 def choose_answers(tonight: Tonight) -> ChosenAnswers:
     """Choose answers of whole queries, and indexes of files, together with indexes on columns."""
-    candidates = [candidate for offer in tonight.offers.values() for candidate in offer.candidates]
     question = tonight.question
-    if not candidates and not question.skips:
+    if not tonight.candidates and not question.skips:
         return ChosenAnswers(refused=tuple(tonight.barred))
     found = chosen_answers(
-        candidates,
-        building_lists(tonight.lists),
+        tonight.candidates,
+        _votes_to_build(tonight),
         tonight.budget,
         tonight.window.entries.total,
         {name: _terms(tonight, offer) for name, offer in tonight.offers.items()},
@@ -45,17 +55,26 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
     return replace(found, refused=(*tonight.barred, *found.refused))
 
 
+def _votes_to_build(tonight: Tonight) -> Sequence[VoteList]:
+    """Return the votes for what may be chosen on columns: indexes, or the order if it alone is asked for."""
+    if tonight.is_only_sorting:
+        return exclusive_orders(order_lists(tonight.lists))
+    return building_lists(tonight.lists)
+
+
 def choose_columns(tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:
     """Choose indexes on columns for the shapes that no answer serves, in the room that answers leave.
 
     Where only a sort order is asked for, it is the one chosen index.
     """
+    room = max(tonight.budget.max_indexes - len(answers.answers), 0)
     if tonight.is_only_sorting:
-        return _chosen_order(tonight, answers)
-    budget = tonight.budget
+        return _chosen_order(tonight, answers, room)
+    budget = replace(tonight.budget, max_indexes=room)
     if budget.storage_bytes is not None:
         budget = replace(budget, storage_bytes=budget.storage_bytes - ceil(answers.size_bytes))
-    lists = building_lists(answers.unanswered(tonight.lists))
+    whole = building_lists(tonight.lists)
+    lists = answers.unanswered(whole)
     recommendation = recommend(
         lists,
         tonight.window.entries,
@@ -64,28 +83,86 @@ def choose_columns(tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:
         size_bytes=tonight.question.size_bytes,
         kept=tonight.question.past.chosen,
         found=answers.indexes,
+        whole=whole,
     )
-    return ChosenColumns(recommendation, lists)
+    return ChosenColumns(recommendation, lists, whole)
 
 
-def choose_order(tonight: Tonight, answers: ChosenAnswers) -> Recommendation | None:
-    """Choose a sort order beside the indexes; None where none is asked for, or nothing else is."""
+def choose_order(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> Recommendation | None:
+    """Choose a sort order beside the indexes; None where none is asked for, or nothing else is.
+
+    It counts among the ``max_indexes``, as all that is chosen does.
+    """
     if not tonight.is_sorting or tonight.is_only_sorting:
         return None
-    return _chosen_order(tonight, answers).recommendation
+    room = tonight.budget.max_indexes - len(answers.answers) - len(columns.indexes)
+    return _chosen_order(tonight, answers, room).recommendation
 
 
-def _chosen_order(tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:
-    orders = exclusive_orders(order_lists(answers.unanswered(tonight.lists)))
+def _chosen_order(tonight: Tonight, answers: ChosenAnswers, room: int) -> ChosenColumns:
+    whole = exclusive_orders(order_lists(tonight.lists))
+    orders = answers.unanswered(whole)
     recommendation = recommend(
         orders,
         tonight.window.entries,
-        # Sorting needs no room.
-        replace(tonight.budget, max_indexes=1, storage_bytes=None, desirable=None),
+        # Sorting needs no bytes.
+        replace(tonight.budget, max_indexes=min(room, 1), storage_bytes=None, desirable=None),
         ranked=tonight.ranking if tonight.is_only_sorting else None,
         kept=tonight.question.past.order,
+        whole=whole,
     )
-    return ChosenColumns(recommendation, orders)
+    return ChosenColumns(recommendation, orders, whole)
+
+
+def combined(
+    tonight: Tonight, indexes: Sequence[Index], answers: ChosenAnswers, whole: Sequence[VoteList]
+) -> CombinedSaving:
+    """Return the saving of indexes and answers together; ``whole``: as in ChosenColumns."""
+    return combined_saving(tonight.window, whole, indexes, answers, tonight.budget.model_error_ratio)
+
+
+def curve_of(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> list[CurvePoint]:
+    """Return the best set of each number of indexes and answers, with the saving of the whole set.
+
+    The chosen set stands at its own number. A baseline takes columns in its order, behind the answers.
+    """
+    count = len(answers.answers)
+
+    def point(k: int, indexes: Sequence[Index], of_point: ChosenAnswers, gap: float = 0.0) -> CurvePoint:
+        saving = combined(tonight, indexes, of_point, columns.whole).saving
+        return CurvePoint(k, tuple(indexes), saving, gap, answers=of_point.answers)
+
+    curve = columns.recommendation.curve
+    if not tonight.candidates or tonight.ranking is not None:
+        return [point(each.k + count, each.indexes, answers, each.gap_ratio) for each in curve]
+    chosen = columns.indexes
+    found: list[CurvePoint] = []
+    for k in range(1, tonight.budget.max_indexes + 1):
+        if k == count + len(chosen):
+            found.append(point(k, chosen, answers, columns.recommendation.gap_ratio))
+            continue
+        best = _best_of_size(tonight, columns.whole, k)
+        if len(best.indexes) + len(best.answers) < k:
+            continue
+        added = point(k, ranked_set(best.unanswered(columns.whole), best.indexes), best, best.gap_ratio)
+        # What stays of the last advice, or pays for its bytes, may save less than a smaller set.
+        if not found or added.saving.ratio > found[-1].saving.ratio:
+            found.append(added)
+    return found
+
+
+def _best_of_size(tonight: Tonight, lists: Sequence[VoteList], k: int) -> ChosenAnswers:
+    """Return the set of at most ``k`` that saves most, whatever its members must gain."""
+    budget = tonight.budget
+    time_s = budget.time_s / budget.max_indexes
+    return chosen_answers(
+        tonight.candidates,
+        lists,
+        replace(budget, max_indexes=k, min_gain_ratio=0.0, switch_gain_ratio=0.0, time_s=time_s),
+        tonight.window.entries.total,
+        {name: replace(_terms(tonight, offer), min_gain_ratio=0.0) for name, offer in tonight.offers.items()},
+        size_bytes=tonight.question.size_bytes,
+    )
 
 
 def _terms(tonight: Tonight, offer: AnswerOffer) -> AnswerTerms:

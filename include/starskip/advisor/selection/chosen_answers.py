@@ -177,6 +177,7 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
         of_files = sum(limits.size_bytes.get(i, 0.0) for i in choice.indexes if i.family in limits.file_bytes)
         room -= ceil(of_files + sum(each.size_bytes or 0.0 for each in choice.answers))
     of_family = sum(each.index.family == answer.index.family for each in choice.answers)
+    counted = len(choice.answers) + sum(i.family not in limits.file_bytes for i in choice.indexes)
     most = limits.max_answers.get(answer.index.family)
     size = answer.size_bytes
     is_too_large = limits.storage_bytes is not None and (size or 0.0) > limits.storage_bytes
@@ -186,6 +187,8 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
         reason = Reason.OVER_STORAGE_BUDGET
     elif added > 0 and most is not None and of_family >= most:
         reason = Reason.OVER_MAX_ANSWERS
+    elif added > 0 and counted >= limits.max_indexes:
+        reason = Reason.OVER_MAX_INDEXES
     elif alone < terms.must_gain(answer) / total:
         reason = Reason.BELOW_MIN_GAIN
     else:

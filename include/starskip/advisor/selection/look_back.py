@@ -54,7 +54,10 @@ def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) 
         for shape_id, shape in night.shapes.items():
             before = shapes.get(shape_id, ShapeEntries(0.0, 0.0))
             shapes[shape_id] = ShapeEntries(
-                before.queries + weight * shape.queries, before.entries + weight * shape.entries
+                before.queries + weight * shape.queries,
+                before.entries + weight * shape.entries,
+                before.post_filter + weight * shape.post_filter,
+                before.squared + weight**2 * shape.squared,
             )
     return NightVotes(
         lists=list(merged.values()),

@@ -155,6 +155,21 @@ def _votes_of(
     )
 
 
+def _shape_entries(shape: ShapeWorkload) -> ShapeEntries:
+    """Return the entries of a shape; the log separates its post-filter entries neither by query nor sampling.
+
+    So each query is taken to read as many of them for an entry in filter; without any, as many as all others.
+    """
+    post_filter = shape.weight * shape.entries_scanned_post_filter
+    post_filter *= shape.estimated_queries / max(shape.queries, 1)
+    entries = shape.weighted_entries
+    if entries > 0:
+        squared = shape.weighted_entries_squared * (1 + post_filter / entries) ** 2
+    else:
+        squared = post_filter**2 / max(shape.estimated_queries, 1.0)
+    return ShapeEntries(shape.weighted_queries, entries, post_filter, squared)
+
+
 def _night_votes(
     shapes: Sequence[ShapeWorkload],
     votes: pa.Table,
@@ -168,9 +183,7 @@ def _night_votes(
             sum((shape.weighted_entries for shape in shapes), start=0.0),
             sum((shape.weighted_entries_squared for shape in shapes), start=0.0),
         ),
-        shapes={
-            shape.shape_id: ShapeEntries(shape.weighted_queries, shape.weighted_entries) for shape in shapes
-        },
+        shapes={shape.shape_id: _shape_entries(shape) for shape in shapes},
         in_force=in_force,
         order=order,
         asked=asked,

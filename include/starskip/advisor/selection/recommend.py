@@ -41,6 +41,7 @@ def recommend(
     size_bytes: Mapping[Index, int] | None = None,
     kept: IndexSet = frozenset(),
     found: IndexSet = frozenset(),
+    whole: Sequence[VoteList] | None = None,
 ) -> Recommendation:
     """Choose among the indexes that ``lists`` vote for.
 
@@ -48,10 +49,11 @@ def recommend(
     ``size_bytes``: bytes of each index; an index without a size fits no budget. ``kept``: the indexes of the
     last advice; former candidates among them are ignored. With them the set of a size may save up to
     ``switch_gain_ratio`` less than the best set. ``found``: a good set, which is taken if time ends before a
-    better one is found.
+    better one is found. ``whole``: the votes of all queries, those that a chosen answer serves included;
+    what indexes save by themselves is told by them, so that it does not hang on the answers beside them.
     """
     kept = frozenset() if ranked is not None else kept
-    task = _Task(lists, entries, budget, size_bytes or {}, kept, found)
+    task = _Task(lists, entries, budget, size_bytes or {}, kept, found, lists if whole is None else whole)
     curve = _ranked_curve(task, ranked) if ranked is not None else _curve(task)
     best = _best_point(curve, task)
     while best is not None and (idle := task.outlived(best.indexes)):
@@ -65,7 +67,7 @@ def recommend(
         indexes = enough
     return Recommendation(
         chosen=_chosen(task, indexes),
-        saving=_saving(task, indexes),
+        saving=_saving(replace(task, lists=task.whole), indexes),
         curve=tuple(curve),
         stop=Stop.DESIRABLE_ENTRIES if is_enough else _stop(curve, best, task),
         refused=_refused(task, frozenset(indexes), is_enough=is_enough),
@@ -83,7 +85,8 @@ class _Task:
     budget: Budget
     size_bytes: Mapping[Index, int]
     kept: IndexSet
-    found: IndexSet = frozenset()
+    found: IndexSet
+    whole: Sequence[VoteList]
 
     @property
     def candidates(self) -> IndexSet:
@@ -91,6 +94,9 @@ class _Task:
 
     def saving_ratio(self, chosen: Collection[Index]) -> float:
         return total_saving(self.lists, chosen) / max(self.entries.total, 1.0)
+
+    def by_itself_ratio(self, chosen: Collection[Index]) -> float:
+        return total_saving(self.whole, chosen) / max(self.entries.total, 1.0)
 
     def best_set(self, k: int, *, is_steady: bool = True) -> tuple[IndexSet, float, float]:
         """Return the best set of at most ``k``, the share by which another could be better, and the bound.
@@ -141,7 +147,7 @@ def _curve(task: _Task) -> list[CurvePoint]:
             # No set of this size beats the smaller ones; a larger one still may, if two indexes only help
             # together.
             continue
-        indexes = _ranked(task.lists, best)
+        indexes = ranked_set(task.lists, best)
         points.append(CurvePoint(k, indexes, _saving(task, indexes), gap_ratio, bound))
     return points
 
@@ -190,6 +196,8 @@ def _stop(curve: Sequence[CurvePoint], best: CurvePoint | None, task: _Task) -> 
         if worth and not any(task.fits({*indexes, item}) for item in worth):
             return Stop.STORAGE_BUDGET
     if best is None:
+        if not task.budget.max_indexes and task.candidates:
+            return Stop.MAX_INDEXES
         return Stop.BELOW_MIN_GAIN if curve else Stop.NOTHING_TO_SAVE
     if best.k < curve[-1].k:
         return Stop.BELOW_MIN_GAIN
@@ -206,7 +214,7 @@ def _saving(task: _Task, indexes: Sequence[Index]) -> SavingInterval:
     )
 
 
-def _ranked(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
+def ranked_set(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
     """Return the set best first: each index adds the most to the indexes before it."""
     order: list[Index] = []
     rest = set(indexes)
@@ -220,9 +228,9 @@ def _ranked(lists: Sequence[VoteList], indexes: IndexSet) -> tuple[Index, ...]:
 def _chosen(task: _Task, indexes: Sequence[Index]) -> tuple[Verdict, ...]:
     found, before = [], 0.0
     for position, item in enumerate(indexes):
-        after = task.saving_ratio(indexes[: position + 1])
-        helped = {votes.shape_id for votes in task.lists if votes.saving(frozenset([item])).entries > 0}
-        alone = task.saving_ratio([item])
+        after = task.by_itself_ratio(indexes[: position + 1])
+        helped = {votes.shape_id for votes in task.whole if votes.saving(frozenset([item])).entries > 0}
+        alone = task.by_itself_ratio([item])
         found.append(chosen(item, alone, after - before, len(helped), task.size_bytes.get(item)))
         before = after
     return tuple(found)
@@ -234,7 +242,7 @@ def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict,
     unsteady = task.best_set(len(built), is_steady=False)[0] if task.kept & built else frozenset()
     found = []
     for item in sorted(task.candidates - built):
-        alone = task.saving_ratio([item])
+        alone = task.by_itself_ratio([item])
         added = task.saving_ratio(built | {item}) - base
         if task.budget.storage_bytes is not None and item not in task.size_bytes:
             reason = Reason.SIZE_UNKNOWN
@@ -245,7 +253,8 @@ def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict,
         else:
             reason = _reason(alone, added, built, task.budget, fits=task.fits(built | {item}))
         detail = (
-            f"by itself it {saves(alone)} of the entries scanned, beside the chosen indexes it {saves(added)}"
+            f"by itself it {saves(alone)} of the entries in filters,"
+            f" beside all that is chosen it {saves(added)}"
         )
         found.append(refused(item, reason, detail, alone, task.size_bytes.get(item)))
     return tuple(sorted(found, key=lambda each: (-(each.individual_saving_ratio or 0.0), each.index)))

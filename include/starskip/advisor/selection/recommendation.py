@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from starskip.advisor.families.answer import AnswerCandidate
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.choice import TIME_S
@@ -25,7 +26,7 @@ class Stop(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of all entries an index must add.
+    """``max_indexes``: K, an upper bound; ``min_gain_ratio``: share of the entries in filter to add.
 
     ``storage_bytes``: for all chosen indexes together; None is no limit. ``switch_gain_ratio``: the saving by
     which an index must exceed an index of the last advice to replace it. ``desirable``: the entries a query
@@ -51,7 +52,7 @@ class Entries:
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """The best set of at most ``k`` indexes, ranked, with its saving.
+    """The best set of at most ``k`` indexes and answers, the indexes ranked, with its saving.
 
     ``gap_ratio``: the share of the bound by which another set could be better; 0 if none is, infinite if
     unknown. ``bound``: in entries, less upkeep; no set saves more.
@@ -62,11 +63,15 @@ class CurvePoint:
     saving: SavingInterval
     gap_ratio: float = 0.0
     bound: float = 0.0
+    answers: tuple[AnswerCandidate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The chosen indexes of one table; ``gap_ratio`` and ``bound`` as in CurvePoint."""
+    """The chosen indexes of one table; ``gap_ratio`` and ``bound`` as in CurvePoint.
+
+    ``saving``: what the indexes save by themselves, without the chosen answers, of the entries in filter.
+    """
 
     chosen: tuple[Verdict, ...]
     saving: SavingInterval

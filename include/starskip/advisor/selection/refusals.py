@@ -12,15 +12,23 @@ from starskip.advisor.selection.filtered_columns import (
     without_enough_queries,
     without_segments,
 )
+from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.tonight import Tonight
 from starskip.advisor.selection.vote_list import building_lists, order_lists, total_saving
 from starskip.number_text import saves
 
 
-def refusals(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[Verdict, ...]:
-    """Return a refusal for each index that was not chosen, and for each filtered column without a vote."""
+def refusals(
+    tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns, order: Recommendation | None = None
+) -> tuple[Verdict, ...]:
+    """Return a refusal for each index that was not chosen, and for each filtered column without a vote.
+
+    ``order``: the choice of a sort order beside the indexes; the best one is named if K has no room for it.
+    """
+    orders = order.refused if order and not order.chosen else ()
     return (
         *columns.recommendation.refused,
+        *[each for each in orders if each.reason is Reason.OVER_MAX_INDEXES][:1],
         *_answered_by_another(tonight, answers, columns),
         *_without_votes(tonight),
     )
@@ -38,7 +46,7 @@ def _answered_by_another(
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = f"by itself it {saves(alone)} of the entries scanned, of queries that {answering} answers"
+        detail = f"by itself it {saves(alone)} of the entries in filters, of queries that {answering} answers"
         found.append(refused(item, Reason.ANSWERED_BY_ANOTHER, detail, alone))
     return tuple(found)
 

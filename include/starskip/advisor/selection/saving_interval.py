@@ -16,7 +16,7 @@ from math import copysign, sqrt
 from starskip.advisor.families.index import Index
 from starskip.advisor.selection.vote_list import Saving, VoteList
 
-_Z_90 = 1.6449
+Z_90 = 1.6449
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +48,16 @@ def saving_interval(
     chosen = frozenset(chosen)
     savings = [votes.saving(chosen) for votes in lists]
     ratio = sum(saving.entries for saving in savings) / entries
-    squared = _squared(zip(lists, savings, strict=True))
+    squared = squared_savings(zip(lists, savings, strict=True))
     cross = sum(saving.cross for saving in savings)
     residual = max(squared - 2 * ratio * cross + ratio * ratio * entries_squared, 0.0)
     # If a set saves nothing, or everything, the model has nothing to be wrong about.
     model = model_error_ratio * 4 * max(ratio, 0.0) * (1 - min(ratio, 1.0))
-    half = _Z_90 * sqrt(residual / entries**2 + model**2)
+    half = Z_90 * sqrt(residual / entries**2 + model**2)
     return SavingInterval(ratio, ratio - half, min(ratio + half, 1.0))
 
 
-def _squared(savings: Iterable[tuple[VoteList, Saving]]) -> float:
+def squared_savings(savings: Iterable[tuple[VoteList, Saving]]) -> float:
     """Return the sum over queries of the squared saving of all their disjuncts together."""
     of_disjunct: dict[tuple[str, int], tuple[float, float]] = {}
     for votes, saving in savings:

@@ -10,6 +10,7 @@ from typing import Any
 from starskip.advisor.families.answer import AnswerOffer
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
+from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
@@ -70,16 +71,17 @@ class VotedNights:
 class TableAdvice:
     """The advice for one table.
 
-    ``sort_order``: the one column to sort by, beside the present indexes; None if it was not asked for.
-    ``drops_withheld``: why drops were not judged, empty if they were. ``answers``: the answers chosen beside
-    the indexes; the queries of their shapes voted for them. ``offers``: by family, the candidates for
-    answers.
+    ``combined``: what all that is chosen saves together, but for ``sort_order``. ``sort_order``: the one
+    column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
+    drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
+    queries of their shapes voted for them. ``offers``: by family, the candidates for answers.
     """
 
     table: str
     log: LoggedQueries
     nights: VotedNights
     recommendation: Recommendation
+    combined: CombinedSaving = NO_SAVING
     refused: tuple[Verdict, ...] = ()
     drops: tuple[Verdict, ...] = ()
     drops_withheld: str = ""

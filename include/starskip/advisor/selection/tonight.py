@@ -84,6 +84,11 @@ class Tonight:
     offers: Mapping[str, AnswerOffer]
     barred: Sequence[tuple[AnswerCandidate, Verdict]] = ()
 
+    @property
+    def candidates(self) -> list[AnswerCandidate]:
+        """The answers of whole queries, of all families, among which one may choose."""
+        return [candidate for offer in self.offers.values() for candidate in offer.candidates]
+
     @cached_property
     def paths(self) -> tuple[Family, ...]:
         """The families asked for that answer predicates of a column."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -37,6 +37,7 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.fold_shapes import fold_shapes
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
+from starskip.advisor.workload.known_names import known_names, known_table
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
@@ -124,6 +125,10 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
+    known = request.source.tables()
+    request = replace(
+        request, tables=tuple(dict.fromkeys(known_table(name, known) for name in request.tables))
+    )
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
@@ -172,9 +177,8 @@ def _each_alone(
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
-    workload, leaves, warnings = _workload(request, progress)
+    workload, found, leaves, warnings = _workload(request, progress)
     tables = tuple(request.tables or sorted(workload))
-    found = request.source.facts(request.tables, tables, progress)
     warnings.extend(found.warnings)
     overviews = found.overviews
     shapes_of = partial(_shapes_of, workload)
@@ -232,14 +236,16 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 def _workload(
     request: TuneRequest, progress: Progress
-) -> tuple[dict[str, list[ShapeWorkload]], Mapping[str, int], list[str]]:
+) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, int], list[str]]:
+    """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more."""
     settings = request.settings
     formats, field = module_names(settings.log.formats), settings.log.message_field
     splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, field, formats)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}
-    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get)
+    known = request.source.tables()
+    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get, known)
     leaves: Counter[str] = Counter()
     queries = _queries(
         progress("reading the log", splits), request.tables, rejected, sampling, lengths, leaf_records, leaves
@@ -248,16 +254,23 @@ def _workload(
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
         busy = busy_keys(rows, settings.workload.max_shapes_per_table)
+        logged = sorted({name for batch in spooled for name in pc.unique(batch.column("table")).to_pylist()})
+        found = request.source.facts(request.tables, request.tables or logged, progress)
+        names = known_names(found.overviews, settings.scoring.pinot_version)
         cut = cut_lengths(settings.log.query_text_length, lengths.values())
         instances = settings.workload.instances_per_shape
-        counted = count_shapes(spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut)
+        counted = count_shapes(
+            spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut, names=names
+        )
         folded = fold_shapes(counted, max_shapes=settings.workload.max_shapes_per_table)
-        for batch in weighted_shapes(folded, query_weights(settings.workload.query_weights)):
+        weights = query_weights(settings.workload.query_weights)
+        for batch in weighted_shapes(folded, weights, names):
             for shape in workload_shapes(batch):
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    return workload, leaves, warnings + cut_words(cut) + left_out_words(busy) + rejected.warnings()
+    warnings += [*cut_words(cut), *left_out_words(busy), *rejected.warnings()]
+    return workload, found, leaves, warnings
 
 
 def _queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from starskip.advisor.workload.cut_texts import CUT
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.key_sums import BusyKeys, keys_of
+from starskip.advisor.workload.known_names import NO_NAMES, KnownNames
 from starskip.advisor.workload.shape_workload import (
     UNPARSED,
     WHOLLY_REDACTED,
@@ -28,6 +29,7 @@ from starskip.sql.normalize_sql import NormalizedSql, normalize_sql
 from starskip.sql.parsed_query import MAX_SKELETON_CHARACTERS
 from starskip.sql.query_shape import QueryShape, parsed_shape
 from starskip.sql.redacted_text import is_wholly_redacted, mark_redacted
+from starskip.sql.resolved_skeleton import QueryNames, resolved_skeleton
 
 QUERY_COLUMNS = (
     "table",
@@ -56,14 +58,17 @@ def count_shapes(
     instances_per_shape: int,
     busy: Mapping[str, BusyKeys] | None = None,
     cut_lengths: Collection[int] = (),
+    names: KnownNames = NO_NAMES,
 ) -> Iterator[pa.RecordBatch]:
     """Count query records (schema QUERIES) by table and shape; one WORKLOAD row each at the end.
 
     Holds one entry a distinct shape, so memory does not grow with the number of records. ``busy``: for its
     tables, only texts of these keys are parsed; all other texts count as one shape, FOLDED. Texts of one of
-    ``cut_lengths`` are not understood.
+    ``cut_lengths`` are not understood. ``names``: what the names in texts mean; the skeletons have the
+    tables' own.
     """
     workload: Workload = {}
+    names_of = cache(names.of)
     for batch in batches:
         is_parsed_row = _parsed_rows(batch, busy or {})
         records = zip(*(batch.column(name).to_pylist() for name in QUERY_COLUMNS), strict=True)
@@ -73,7 +78,7 @@ def count_shapes(
             elif is_parsed_row is not None and not is_parsed_row[number]:
                 recognised = _FOLDED
             else:
-                recognised = _recognised(record[1] or "", record[-1])
+                recognised = _recognised(record[1] or "", record[-1], names_of(record[0]))
             _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
 
@@ -154,20 +159,25 @@ def _unlogged(weight: float, entries: int) -> tuple[float, float, float]:
     return weight - 1.0, (weight - 1.0) * entries, (weight * weight - 1.0) * entries * entries
 
 
-def _recognised(text: str, line_format: str | None) -> tuple[NormalizedSql, QueryShape | str]:
+def _recognised(
+    text: str, line_format: str | None, names: QueryNames
+) -> tuple[NormalizedSql, QueryShape | str]:
     if is_wholly_redacted(text):
         return NormalizedSql(text.strip(), ()), UNPARSED + WHOLLY_REDACTED
     cut = normalize_sql(sql_text(text, line_format))
     if len(cut.skeleton) > MAX_SKELETON_CHARACTERS:
         # Refused before it is kept: thousands of such texts in the cache would fill the memory.
         return cut, UNPARSED + "too_long"
-    return cut, _shape(cut.skeleton)
+    skeleton, slots, shape = _resolved(cut.skeleton, names)
+    literals = cut.literals if slots is None else tuple(cut.literals[slot] for slot in slots)
+    return NormalizedSql(skeleton, literals), shape
 
 
 @lru_cache(maxsize=20_000)
-def _shape(skeleton: str) -> QueryShape | str:
-    """Parse each distinct skeleton once; return the unparsed shape_id if that fails."""
+def _resolved(skeleton: str, names: QueryNames) -> tuple[str, tuple[int, ...] | None, QueryShape | str]:
+    """Resolve and parse each distinct skeleton once; return the unparsed shape_id if that fails."""
     try:
-        return parsed_shape(skeleton)
+        resolved, slots = resolved_skeleton(skeleton, names)
+        return resolved, slots, parsed_shape(resolved)
     except UnsupportedQuery as error:
-        return UNPARSED + error.reason
+        return skeleton, None, UNPARSED + error.reason

@@ -9,13 +9,14 @@ recognised leaves stays as it is, once for each table that the line names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.workload.known_names import known_table, with_known_tables
 from starskip.advisor.workload.sql_text import sql_text
 from starskip.errors import UnsupportedQuery
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
@@ -42,13 +43,18 @@ class TableSize:
 
 @dataclass(slots=True)
 class LeafRecords:
-    """Shares records out among tables; ``size_of`` returns a table's size, None if it is not known."""
+    """Shares records out among tables; ``size_of`` returns a table's size, None if it is not known.
+
+    ``tables``: the tables that are known, as which the records' tables are spelled.
+    """
 
     size_of: Callable[[str], TableSize | None]
+    tables: Collection[str] = ()
     _plans: dict[tuple[str, bool], tuple[LeafQuery, ...]] = field(default_factory=dict)
 
     def shared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return query records (LOG_RECORDS, or columns of it); records of several scans are shared out."""
+        batch = with_known_tables(batch, self.tables)
         text = batch.column("query_text")
         several = pc.or_kleene(
             pc.match_substring(batch.column("table"), TABLE_SEPARATOR),
@@ -102,7 +108,7 @@ class LeafRecords:
             return ()
 
     def _columns_of(self, table: str) -> frozenset[str] | None:
-        size = self.size_of(table)
+        size = self.size_of(known_table(table, self.tables))
         return size.columns if size else None
 
     def _shares(self, row: dict[str, Any], leaves: dict[str, LeafQuery]) -> dict[str, dict[str, int]]:
@@ -146,10 +152,8 @@ def leaves_by_table(batch: pa.RecordBatch) -> dict[str, int]:
 
 def _logged_name(table: str, named: Sequence[str]) -> str | None:
     """Return the line's name for a table of the text; either may name the database, and the other not."""
-    for name in named:
-        if name == table or name.endswith(f".{table}") or table.endswith(f".{name}"):
-            return name
-    return None
+    found = known_table(table, named)
+    return found if found in named else None
 
 
 def _parts(total: int, weights: Sequence[int]) -> list[int]:

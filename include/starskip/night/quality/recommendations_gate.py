@@ -46,6 +46,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     saving = mapping_of(properties.get("saving"))
     low, ratio, high = (number_of(saving.get(name)) for name in ("low", "ratio", "high"))
     progressive = sum(row["progressive_saving_ratio"] or 0.0 for row in chosen)
+    answers = properties.get("answers")
     workload = published(night, "workload").read_table([table], ["queries", "entries_scanned_in_filter"])
     view = {
         "low": low,
@@ -54,7 +55,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         # Sums of floats: the three may differ where they are equal.
         "low_limit": None if low is None else low - _TOLERANCE,
         "high_limit": None if high is None else high + _TOLERANCE,
-        "chosen": len(chosen),
+        "chosen": len(chosen) + len(answers) if isinstance(answers, Sequence) else None,
         "rank_faults": _rank_faults(chosen),
         "progressive_gap": None if ratio is None else abs(progressive - ratio),
         "stop": properties.get("stop"),

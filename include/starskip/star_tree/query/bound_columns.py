@@ -7,37 +7,7 @@ from collections.abc import Collection
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
-
-_SHOWN = 20
-
-
-class Spelling:
-    """The columns of a table, found by their names in any case."""
-
-    def __init__(self, columns: Collection[str]) -> None:
-        """Take the names as the table spells them."""
-        self._columns = frozenset(columns)
-        lower: dict[str, list[str]] = {}
-        for name in columns:
-            lower.setdefault(name.lower(), []).append(name)
-        self._lower = {low: names[0] for low, names in lower.items() if len(names) == 1}
-
-    def find(self, name: str) -> str | None:
-        """Return the column that ``name`` means; None if there is none, or several up to case."""
-        return name if name in self._columns else self._lower.get(name.lower())
-
-    def require(self, name: str) -> str:
-        """Return ``find(name)``; raise UnsupportedQuery with the reason "unknown_column" if it is None."""
-        found = self.find(name)
-        if found is None:
-            known = sorted(self._columns)
-            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-            shown = ", ".join(printable(column, 60) for column in known[:_SHOWN])
-            raise UnsupportedQuery(
-                f"the table has no column {printable(name, 60)}; it has {shown}{more}",
-                reason="unknown_column",
-            )
-        return found
+from starskip.sql.spelled_names import Spelling
 
 
 def bound_columns(select: exp.Select, table: exp.Table, columns: Collection[str] | None) -> None:

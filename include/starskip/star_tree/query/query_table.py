@@ -5,11 +5,10 @@ Clauses that no star-tree answers are refused with a reason.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from sqlglot import exp
 
 from starskip.errors import UnsupportedQuery, printable
+from starskip.sql.spelled_names import meant_table
 
 _SHOWN_CHARACTERS = 120
 
@@ -31,20 +30,6 @@ def asked_names(select: exp.Expr) -> list[str]:
 def table_name(table: exp.Table) -> str:
     """Return a table's name with its database: ``sales.orders``, without quotes."""
     return ".".join(part.name for part in table.parts)
-
-
-def meant_table(name: str, tables: Collection[str]) -> str | None:
-    """Return the table that ``name`` means; None if there is none, or several that differ in case only.
-
-    Compared are first the exact name, then without regard to case, then without the database
-    (``sales.orders`` is ``orders``).
-    """
-    while name:
-        same = [table for table in tables if table.lower() == name.lower()]
-        if name in same or len(same) == 1:
-            return name if name in same else same[0]
-        name = name.partition(".")[2]
-    return None
 
 
 def require_meant(name: str, table: str) -> None:

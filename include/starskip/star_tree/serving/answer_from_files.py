@@ -14,10 +14,10 @@ from sqlglot import exp
 from starskip.errors import StarskipError, UnsupportedQuery
 from starskip.sql.nanoseconds import with_nanoseconds
 from starskip.sql.sandboxed_duckdb import locked_database
+from starskip.sql.spelled_names import Spelling
 from starskip.sql.typed_literals import with_padded_literals, with_typed_literals
 from starskip.star_tree.build.source_table import SourceTable
 from starskip.star_tree.query.answer_names import answer_names
-from starskip.star_tree.query.bound_columns import Spelling
 from starskip.star_tree.query.query_table import rename_table
 from starskip.star_tree.query.rewrite_select import make_exact
 from starskip.star_tree.query.scalar_functions import known_functions

@@ -13,6 +13,7 @@ import pyarrow as pa
 from starskip.errors import DamagedManifest, StaleTree, StarskipError, StorageError
 from starskip.lake.table_format import format_above, refuse_format
 from starskip.sql.sandboxed_duckdb import SandboxedDuckDB, locked_database
+from starskip.sql.spelled_names import meant_table
 from starskip.star_tree.build.source_files import (
     RecordedFile,
     known_files,
@@ -22,7 +23,6 @@ from starskip.star_tree.build.source_files import (
 from starskip.star_tree.build.source_table import SourceTable, source_table
 from starskip.star_tree.build.stored_sources import read_recorded
 from starskip.star_tree.newest_values import NewestValues
-from starskip.star_tree.query.query_table import meant_table
 from starskip.star_tree.scalar_expressions import ScalarExpressions
 from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
 from starskip.star_tree.tree_artefact import ARTEFACT, TableTrees

@@ -19,7 +19,7 @@ class StarTreeSettings(SettingsGroup):
 
     max_star_trees: int = setting(
         2,
-        "Largest number of star-trees of a table. For none, leave star_tree out of advice.index_kinds.",
+        "Largest number of star-trees within max_indexes. For none, leave star_tree out of index_kinds.",
         title="Largest number of star-trees",
         unit="star-trees a table",
         at_least=1,

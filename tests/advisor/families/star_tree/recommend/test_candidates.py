@@ -17,6 +17,7 @@ from starskip.advisor.families.star_tree.recommend.layout_search import MAX_LEAF
 from starskip.advisor.families.star_tree.recommend.simulated_tree import TreeLayout
 from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
 from starskip.advisor.families.star_tree.recommend.tree_forecast import Forecaster
+from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 Asked = Callable[..., AnswerableShape]
@@ -143,3 +144,21 @@ def test_the_best_candidate_saves_as_much_as_the_best_of_all_trees(
                     if forecast.documents <= sales_sample.rows:
                         best = max(best, saving_of(forecast, fitting))
     assert trees.candidates[0].total_saving_entries >= 0.95 * best
+
+
+def test_no_tree_answers_a_query_whose_options_rule_trees_out(sales_sample: TableSample) -> None:
+    def reason(options: str, version: str, nulls: frozenset[str] = frozenset()) -> str:
+        text = f"{options}SELECT browser, SUM(price) FROM sales WHERE country = 'c00' GROUP BY browser"
+        asked = AskedShape("a", 1.0, 1.0, ((text, 1.0),))
+        rules = star_tree_rules(version)
+        shape = answerable_shape(asked, sales_sample.types, (), "sales", rules, nulls=nulls)
+        if isinstance(shape, AnswerableShape):
+            return ""
+        assert (shape.by_starskip is None) == (shape.reason == "use_star_tree")
+        return shape.reason
+
+    assert reason("", "0.11", frozenset({"price"})) == ""
+    assert reason("SET useStarTree='false'; ", "1.5.1") == "use_star_tree"
+    assert reason("SET enableNullHandling=true; ", "1.2") == "null_handling"
+    assert reason("SET enableNullHandling=true; ", "1.3") == ""
+    assert reason("SET enableNullHandling=true; ", "1.3", frozenset({"price"})) == "null_handling"
