@@ -185,6 +185,7 @@ def test_a_line_that_a_wrapper_fails_on_is_rejected(
         ("raise SystemExit(4)", "cannot be imported: line 1: SystemExit: 4"),
         ("import no_such_module_here", "cannot be imported: line 1: ModuleNotFoundError"),
         (LINES.replace("<word>", "<ward>"), "KeyError: 'ward'"),
+        (LINES.replace("sample=", "sample=7 or "), "format 'proxy-1': its name and its sample are texts"),
         (LINES.replace("rid=7", "id=7"), "format proxy-1 does not fit its own sample"),
         (LINES.replace("<table>", "<word>"), "format proxy-1 has no <table>"),
         (LINES.replace("proxy-1", "1.4.0"), "format 1.4.0 has the name of another format"),

@@ -139,6 +139,8 @@ def _tuple(module: ModuleType, name: str, attribute: str) -> Sequence[Any]:
 def _check(form: object, module: str, known: Iterable[LineFormat]) -> None:
     if not isinstance(form, LineFormat):
         raise _error(module, f"FORMATS holds {type(form).__name__}, not what line_format returns")
+    if not isinstance(form.name, str) or not isinstance(form.sample, str) or not form.name:
+        raise _error(module, f"format {printable(str(form.name))!r}: its name and its sample are texts")
     named = f"format {printable(form.name)}"
     sample = form.sample.encode()
     if not form.pattern.match(sample):
