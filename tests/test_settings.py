@@ -131,7 +131,7 @@ def test_the_value_of_weights_which_may_be_a_query_is_not_shown() -> None:
         (
             {"gates": {"max_rejected": 1}},
             "setting 'gates.max_rejected' is not known: use gates.max_rejected_ratio, "
-            "gates.max_unparsed_ratio, gates.max_damaged_ratio",
+            "gates.max_not_understood_ratio, gates.max_unparsed_ratio, gates.max_damaged_ratio",
         ),
         (
             {"max_index": 1},
@@ -233,7 +233,11 @@ def values_of(declared: Declared) -> st.SearchStrategy[Any]:
         values = st.just("all") | kinds.map(",".join)
     else:
         values = st.sampled_from(
-            {"pinot_version": ["0.11", "1.5.0-SNAPSHOT"], "time_zone": ["UTC", "Asia/Tokyo"]}[declared.name]
+            {
+                "pinot_version": ["0.11", "1.5.0-SNAPSHOT"],
+                "time_zone": ["UTC", "Asia/Tokyo"],
+                "message_field": ["", "log.message"],
+            }[declared.name]
         )
     return st.none() | values if declared.is_optional else values
 

@@ -1,4 +1,4 @@
-"""A log format from a user's own module, written as docs/add-a-log-format.md says, and modules that are wrong."""
+"""Log formats from users' own modules: that of docs/add-a-log-format.md, and modules that are wrong."""
 
 from __future__ import annotations
 

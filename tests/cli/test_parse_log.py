@@ -27,7 +27,7 @@ def counted(call: Call, *paths: str | Path) -> dict[str, Any]:
     result = call("parse-log", *paths, "--format", "json")
     assert result.exit_code == 0
     document: dict[str, Any] = json.loads(result.stdout)
-    assert list(document) == ["lines", "records", "queries", "other", "rejected"]
+    assert list(document) == ["lines", "records", "queries", "other", "rejected", "wrapped"]
     parts = document["queries"] + sum(document["other"].values()) + sum(document["rejected"].values())
     assert document["lines"] >= document["records"] == parts
     return document
@@ -37,7 +37,7 @@ def counted(call: Call, *paths: str | Path) -> dict[str, Any]:
 def test_a_day_of_the_sample(day: str, call: Call, logs: Path) -> None:
     found = counted(call, logs / f"broker-2026-11-{day}.log.gz")
     assert found["rejected"] == {}
-    assert {**found, "other": sum(found["other"].values())} == {**DAYS[day], "rejected": {}}
+    assert {**found, "other": sum(found["other"].values())} == {**DAYS[day], "rejected": {}, "wrapped": {}}
 
 
 def test_the_installed_command_prints_one_document_and_nothing_else(installed: Call, logs: Path) -> None:
@@ -49,6 +49,7 @@ def test_the_installed_command_prints_one_document_and_nothing_else(installed: C
         "queries": 1486,
         "other": {"table_not_found": 5, "unknown_column": 3},
         "rejected": {},
+        "wrapped": {},
     }
     assert done.stdout.count("\n") == 1
 
@@ -133,7 +134,7 @@ def test_more_examples_than_there_are(call: Call, logs: Path) -> None:
 
 def test_an_empty_log_holds_nothing(call: Call, tmp_path: Path) -> None:
     (tmp_path / "empty.log").touch()
-    empty = {"lines": 0, "records": 0, "queries": 0, "other": {}, "rejected": {}}
+    empty = {"lines": 0, "records": 0, "queries": 0, "other": {}, "rejected": {}, "wrapped": {}}
     assert counted(call, tmp_path / "empty.log") == empty
     assert counted(call, tmp_path) == empty
 
@@ -151,3 +152,49 @@ def test_a_reader_that_goes_away_is_no_error(logs: Path) -> None:
     pipe = f"'{Path(sys.executable).with_name('starskip')}' parse-log '{logs}' | true"
     done = subprocess.run(["sh", "-c", pipe], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_standard_input_is_a_log_and_tells_its_wrapper(installed: Call, line: Call) -> None:
+    text = "".join(f"[pod/broker-0/broker] {line('SELECT a FROM t', 5)}" for _ in range(3))
+    done = installed("parse-log", "-", "--format", "json", input=text)
+    document = json.loads(done.stdout)
+    assert (done.returncode, document["queries"], document["wrapped"]) == (0, 3, {"kubectl": 3})
+    assert "           3 unwrapped: kubectl" in installed("parse-log", "-", input=text).stdout
+
+
+def test_the_field_of_the_message_can_be_named(call: Call, tmp_path: Path, line: Call) -> None:
+    wrong, right = ([line(f"SELECT {name} FROM t", n)] for n, name in ((1, "a"), (2, "b")))
+    document = {"message": wrong[0] * 1, "data": {"payload": right[0].rstrip()}}
+    (tmp_path / "shipped.log").write_text((json.dumps(document) + "\n") * 4, encoding="utf-8")
+    named = ("--message-field", "data.payload")
+    result = call("parse-log", tmp_path / "shipped.log", "--format", "json", *named)
+    assert json.loads(result.stdout)["wrapped"] == {"json:data.payload": 4}
+
+
+STRANGE = '{"data": "request 7 read lineitem", "n": 1}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (STRANGE * 9, "not_a_query: 9"),
+        ("2026/11/18 08:45:08.326 INFO [Server] [t] started\n" * 9, "not_a_query: 9"),
+        ("2026/11/18 08:45:08.326 | QueryLogger | requestId=1\n" * 9, "unknown_format: 9"),
+    ],
+)
+def test_a_log_that_is_not_understood_is_told(call: Call, tmp_path: Path, content: str, reason: str) -> None:
+    (tmp_path / "strange.log").write_text(content, encoding="utf-8")
+    result = call("parse-log", tmp_path / "strange.log", "--format", "json")
+    assert json.loads(result.stdout)["queries"] == result.exit_code == 0
+    assert f"9 of 9 records of the log are not understood ({reason})" in result.stderr
+
+
+def test_messages_of_others_among_queries_and_failed_queries_are_understood(
+    call: Call, tmp_path: Path, line: Call
+) -> None:
+    start = "2026/11/18 08:45:08.326 INFO [Broker] [t] "
+    others = f"{start}started\n" * 50
+    failed = f"{start}Table not found for request 36044: SELECT COUNT(*) FROM airlineStat\n"
+    for name, content in (("quiet", others + line("SELECT 1 FROM t", 5)), ("failed", others + failed)):
+        (tmp_path / name).write_text(content, encoding="utf-8")
+        assert call("parse-log", tmp_path / name).stderr == ""

@@ -196,6 +196,18 @@ def test_an_empty_log_has_no_tables(tune: Tune, write_log: Callable[..., str], c
     assert tune("--log", path, *INVERTED) == {}
 
 
+def test_a_log_that_is_not_understood_is_no_quiet_day(
+    write_log: Callable[..., str], call: Call, deep_store: Path, line: Call
+) -> None:
+    strange = '{"data": "request 7 read lineitem"}\n'
+    some = line("SELECT COUNT(*) FROM lineitem WHERE l_suppkey = 71", 5)
+    for content, exit_code in ((strange * 9, 3), (strange * 9 + some, 3), (strange + some * 9, 0)):
+        arguments = ("--segments", deep_store, "--tables", "lineitem", *INVERTED)
+        result = call("tune", "--log", write_log(content), *arguments)
+        assert result.exit_code == exit_code
+        assert ("are not understood (not_a_query: 9)" in result.stderr) == (exit_code == 3)
+
+
 def test_an_unknown_table_among_others(call: Call, deep_store: Path) -> None:
     result = call("tune", "--log", LOG, "--segments", deep_store, "--tables", "lineitem,nope", *INVERTED)
     assert (result.exit_code, result.stdout) == (3, "")

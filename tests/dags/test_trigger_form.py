@@ -52,6 +52,7 @@ TAKEN: dict[str, list[Any]] = {
     "scoring.incremental_column_scans": [0.05, 2],
     "latency.r2_threshold": [0.7],
     "gates.max_rejected_ratio": [0, 1],
+    "gates.max_not_understood_ratio": [0.5, 1],
     "gates.max_unparsed_ratio": [0.25],
     "gates.max_damaged_ratio": [0.0],
     "reports.show_literals": [True, False],

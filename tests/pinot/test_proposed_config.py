@@ -103,37 +103,40 @@ def test_a_first_index(document: dict[str, Any], tmp_path: Path) -> None:
     assert with_edits(config, edits()) == document
 
 
-def test_a_hybrid_table_keeps_its_file(tmp_path: Path) -> None:
-    document = {
-        "tableName": "t",
-        "schema": {"schemaName": "t"},
-        "offline": CONFIG,
-        "realtime": {"tableName": "t_REALTIME", "tableIndexConfig": {"streamConfigs": {"topic": "t"}}},
-        "tuner": None,
+REALTIME = {"tableName": "t_REALTIME", "tableIndexConfig": {"streamConfigs": {"topic": "t"}}}
+
+
+def test_each_half_of_a_hybrid_table_has_its_own_change(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"tableName": "t", "offline": CONFIG, "realtime": REALTIME}))
+    proposed = proposed_config([path], "t_REALTIME", edits(add_inverted=["x"], add_star_trees=[NEW]))
+    assert proposed == REALTIME | {
+        "tableIndexConfig": {
+            "streamConfigs": {"topic": "t"},
+            "invertedIndexColumns": ["x"],
+            "starTreeIndexConfigs": [NEW],
+            "enableDynamicStarTreeCreation": True,
+        }
     }
+    assert proposed_config([path], "t_OFFLINE", edits()) == CONFIG
+
+
+def test_a_table_with_one_half_keeps_its_file(tmp_path: Path) -> None:
+    document = {"tableName": "t", "schema": {"schemaName": "t"}, "offline": CONFIG, "realtime": None}
     path = tmp_path / "t.json"
     path.write_text(json.dumps(document))
-    proposed = proposed_config([path], "t", edits(add_inverted=["x"], add_star_trees=[NEW]))
+    proposed = proposed_config([path], "t", edits(add_inverted=["x"]))
     assert list(proposed) == list(document)
     assert proposed["schema"] == document["schema"]
     assert proposed["offline"]["tableIndexConfig"]["invertedIndexColumns"] == ["a", "b", "x"]
-    assert proposed["offline"]["tableIndexConfig"]["starTreeIndexConfigs"] == [TREE, NEW]
-    assert proposed["realtime"]["tableIndexConfig"] == {
-        "streamConfigs": {"topic": "t"},
-        "invertedIndexColumns": ["x"],
-        "starTreeIndexConfigs": [NEW],
-        "enableDynamicStarTreeCreation": True,
-    }
 
 
-def test_a_hybrid_table_of_two_files_has_both(tmp_path: Path) -> None:
+def test_halves_of_a_hybrid_table_may_lie_in_two_files(tmp_path: Path) -> None:
     read(CONFIG, tmp_path, "offline.json")
     read({"tableName": "t_REALTIME"}, tmp_path, "realtime.json")
     paths = [tmp_path / "offline.json", tmp_path / "realtime.json"]
-    assert proposed_config(paths, "t", edits()) == {
-        "OFFLINE": CONFIG,
-        "REALTIME": {"tableName": "t_REALTIME"},
-    }
+    assert proposed_config(paths, "t_OFFLINE", edits()) == CONFIG
+    assert proposed_config(paths, "t_REALTIME", edits()) == {"tableName": "t_REALTIME"}
     assert proposed_config(paths, "u", edits()) is None
 
 

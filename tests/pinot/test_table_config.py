@@ -76,8 +76,10 @@ def test_both_types_of_a_hybrid_table_as_the_rest_interface_answers(
     realtime = CONFIG | {"tableName": "lineitem_REALTIME", "tableType": "REALTIME", "tableIndexConfig": None}
     path = write({"tableName": "lineitem", keys[0]: CONFIG, keys[1]: realtime})
     found = read_table_configs([path])
-    assert [config.table_type for config in found["lineitem"]] == ["OFFLINE", "REALTIME"]
-    assert found["lineitem"][1].inverted_index_columns == ("c", "d", "e", "a")
+    assert list(found) == ["lineitem_OFFLINE", "lineitem_REALTIME"]
+    ((offline,), (realtime,)) = found.values()
+    assert (offline.table, offline.table_type) == ("lineitem_OFFLINE", "OFFLINE")
+    assert realtime.inverted_index_columns == ("c", "d", "e", "a")
 
 
 def test_one_type_of_the_rest_interface_with_the_other_null(write: Write) -> None:

@@ -15,6 +15,7 @@ from starskip.advisor.families.family import Family
 from starskip.advisor.selection.advised_edits import advised_edits
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.errors import ConfigError
+from starskip.pinot.hybrid_tables import half_name, without_type
 from starskip.pinot.proposed_config import with_edits
 from starskip.pinot.table_config import TableConfig, given_config
 
@@ -44,9 +45,10 @@ class ConfigOut:
         unadvised: set[str] = set()
 
         def changed(config: TableConfig) -> dict[str, object]:
-            found = by_table.get(config.table)
+            found = next((each for table, each in by_table.items() if config.is_of(table)), None)
             if found is None:
-                unadvised.add(config.table)
+                is_half = any(without_type(table)[0] == config.table for table in by_table)
+                unadvised.add(half_name(config.table, config.table_type) if is_half else config.table)
             return with_edits(config, advised_edits(found, self.families) if found else ())
 
         document = given_config(self.source, changed)

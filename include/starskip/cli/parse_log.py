@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from tempfile import NamedTemporaryFile
 
 import click
 import pyarrow as pa
@@ -17,10 +20,13 @@ from starskip.cli.setting_option import setting_option
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
+from starskip.pinot.logs.rejected_records import not_understood_words
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.settings import Settings
 from starskip.storage.files.log_files import log_files
 
 SPLIT_BYTES = 64 * 1024 * 1024
+STANDARD_INPUT = "-"
 _ALL = sys.maxsize
 _NUMBER = re.compile(r"-?\d+")
 
@@ -48,11 +54,12 @@ class _OptionalNumber(click.Command):
     metavar="[N]",
     help="Show the first N rejected records with their reasons, literals masked; all without N.",
 )
+@setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
-def parse_log(paths: Sequence[str], output: str, rejected: int, log__formats: str | None) -> None:
+def parse_log(paths: Sequence[str], output: str, rejected: int, **options: str | None) -> None:
     """Count the records of Pinot broker logs and of JSON events.
 
-    PATH is a file (plain, .gz or .zst), a folder, or a glob in quotes.
+    PATH is a file (plain, .gz or .zst), a folder, a glob in quotes, or - for standard input.
 
     \b
     Examples:
@@ -60,20 +67,37 @@ def parse_log(paths: Sequence[str], output: str, rejected: int, log__formats: st
       starskip parse-log 'logs/*.log.gz' --format json
       starskip parse-log broker.log --rejected 5
       starskip parse-log --rejected broker.log
+      kubectl logs -l component=broker --prefix | starskip parse-log -
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     summary, sampling = LogSummary(), SamplingSummary()
     left = rejected
-    splits = log_splits(log_files(paths), SPLIT_BYTES, "", format_modules(log__formats))
-    for split in progress("reading", splits):
-        for batch in parse_split(split):
-            summary += log_summary(batch)
-            sampling += sampling_summary(batch)
-            if left:
-                left -= _show_rejected(batch, left, to_stderr=output == "json")
+    formats = format_modules(options["log__formats"])
+    with _local_paths(paths) as given:
+        splits = log_splits(log_files(given), SPLIT_BYTES, options["log__message_field"] or "", formats)
+        for split in progress("reading", splits):
+            for batch in parse_split(split):
+                summary += log_summary(batch)
+                sampling += sampling_summary(batch)
+                if left:
+                    left -= _show_rejected(batch, left, to_stderr=output == "json")
+    if problem := not_understood_words(summary, Settings().gates.max_not_understood_ratio):
+        click.echo(f"starskip: warning: {problem}", err=True)
     if output == "json":
         click.echo(json.dumps(summary.to_json()))
     else:
         click.echo(_text(summary, sampling))
+
+
+@contextmanager
+def _local_paths(paths: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yield the paths, with the name of a file that holds standard input for ``-``."""
+    if STANDARD_INPUT not in paths:
+        yield paths
+        return
+    with NamedTemporaryFile(prefix="standard-input-") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+        file.flush()
+        yield [file.name if path == STANDARD_INPUT else path for path in paths]
 
 
 def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
@@ -99,6 +123,7 @@ def _text(summary: LogSummary, sampling: SamplingSummary) -> str:
         f"{summary.queries:>12,} queries with counters",
     ]
     lines += [f"{n:>12,} without counters: {reason}" for reason, n in summary.other.items()]
+    lines += [f"{n:>12,} unwrapped: {wrapper}" for wrapper, n in summary.wrapped.items()]
     lines += [f"{n:>12,} rejected: {reason}" for reason, n in summary.rejected.items()]
     if sampling.dropped_lines:
         lines.append(sampling.words)

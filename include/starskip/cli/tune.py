@@ -45,7 +45,9 @@ SPELLINGS = {
 """The options of Pinot's own IndexTuner."""
 
 
-@click.command(name="tune", cls=SeveralValues, several=("--log", "--table-config"), spellings=SPELLINGS)
+@click.command(
+    name="tune", cls=SeveralValues, several=("--log", "--table-config", "--config-out"), spellings=SPELLINGS
+)
 @click.option(
     "--log",
     "logs",
@@ -61,9 +63,10 @@ SPELLINGS = {
 @click.option("--table-config", "configs", multiple=True, metavar="FILE...", help="Current table configs.")
 @click.option(
     "--config-out",
-    default="",
-    metavar="FILE",
-    help="Write the whole table config: the file of --table-config, with the advice in it.",
+    "config_outs",
+    multiple=True,
+    metavar="FILE...",
+    help="Write whole table configs: the files of --table-config in their order, with the advice in them.",
 )
 @click.option(
     "--index",
@@ -94,6 +97,7 @@ SPELLINGS = {
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
+@setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option(
     "--families",
@@ -116,7 +120,7 @@ def tune(
     metadata: str,
     tables: str,
     configs: Sequence[str],
-    config_out: str,
+    config_outs: Sequence[str],
     index_names: str,
     query_weights: str | None,
     column_weights: str,
@@ -160,16 +164,16 @@ def tune(
         format_modules(settings.log.formats)
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
-    if config_out and len(configs) != 1:
-        raise click.UsageError("--config-out writes one table config: give it with one --table-config FILE")
+    if config_outs and len(configs) != len(config_outs):
+        raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
     wanted = table_names(tables)
     current = read_table_configs(configs)
     in_force = configured_indexes(current, families.known)
     request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
-    out = ConfigOut(configs[0], config_out, families.asked) if config_out else None
+    outs = [ConfigOut(*each, families.asked) for each in zip(configs, config_outs, strict=False)]
     with located_faults(modules):
         answer = tune_tables(request, progress)
-    for warning in out.write(answer.tables) if out else ():
+    for warning in [each for out in outs for each in out.write(answer.tables)]:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for warning in answer.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)

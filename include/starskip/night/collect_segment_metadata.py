@@ -21,6 +21,7 @@ from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
 from starskip.execution.engine import Engine, Rows
 from starskip.night.lake_only import LAKE_ONLY, find_lake_only
+from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.segment_files import SegmentFile, segment_listing
 from starskip.storage.commit_messages import (
@@ -68,7 +69,7 @@ def _listing(night: Night, lake_only: frozenset[str]) -> tuple[list[SegmentFile]
     if not night.segments_root or tables == frozenset():
         return [], []
     try:
-        return segment_listing(night.segments_root, tables)
+        return segment_listing(night.segments_root, tables, hybrid_tables(night.table_configs()))
     except SourceOutage:
         raise
     except SourceError as error:
@@ -85,8 +86,10 @@ def _collected(
     former: Snapshot | None,
 ) -> StageResult:
     known = _known_files(engine, night, former) if former else {}
-    fresh = [file for file in files if known.get(file.path) != source_identity(file)]
-    unchanged = {file.path for file in files} - {file.path for file in fresh}
+    fresh = [file for file in files if known.get((file.table, file.path)) != source_identity(file)]
+    # A file may be of both halves of a hybrid table.
+    fresh_files = {(file.table, file.path) for file in fresh}
+    unchanged = {file.path for file in files if (file.table, file.path) not in fresh_files}
     staged = night.store.staged_write(_ARTEFACT, night.date_text)
     staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
     read = engine.rows_of_items(fresh, partial(_write_facts, staged, staged_damaged), COMMIT_MESSAGES)
@@ -141,8 +144,8 @@ def _file_names(snapshot: Snapshot) -> set[str]:
     return {file.name for part in snapshot.parts().values() for file in part.files}
 
 
-def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, str]:
-    """Return path to identity of the segment files that the ``former`` night has read.
+def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[tuple[str, str], str]:
+    """Return table and path to identity of the segment files that the ``former`` night has read.
 
     A file changed within two seconds of the start of the run that read it may have been read before the
     change (git's racy rule), so it counts as unknown.
@@ -156,7 +159,7 @@ def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[str, st
     found = rows.map(_distinct, _KNOWN).gather("known segment files", _MAX_KNOWN_FILES)
     known = zip(*(found[name].to_pylist() for name in _KNOWN.names), strict=True)
     return {
-        path: identity
+        (table, path): identity
         for table, path, identity in known
         if not is_racy(FileIdentity.from_text(identity), observed_at_ns=read_at_ns[table])
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starskip.advisor.run.night import Night
 from starskip.errors import SourceError
-from starskip.pinot.segments.segment_files import segment_tables
+from starskip.pinot.segments.segment_files import folder_of, segment_tables
 
 LAKE_ONLY = "lake_only"
 """Property of the ``table_facts`` and ``queries`` of such a table, which hold no row."""
@@ -20,7 +20,8 @@ def find_lake_only(night: Night) -> frozenset[str]:
         return frozenset()
     in_pinot = segment_tables(night.segments_root) if night.segments_root else ()
     known = {**night.lake_tables, **dict.fromkeys(in_pinot)}
-    for table in sorted((night.tables or frozenset()) - known.keys()):
+    unknown = [table for table in night.tables or () if folder_of(table, known) is None]
+    for table in sorted(unknown):
         places = {f"{night.segments_root} has segments of": in_pinot, "lake_tables has": night.lake_tables}
         told = " and ".join(f"{place} {', '.join(sorted(names))}" for place, names in places.items() if names)
         raise SourceError(f"unknown table {table}: {told}", source=table)

@@ -31,6 +31,7 @@ from starskip.advisor.workload.cut_texts import (
     text_lengths_of,
     with_greatest_lengths,
 )
+from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
@@ -38,6 +39,7 @@ from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.look_for_log import is_of_day, no_log
 from starskip.night.night_logs import NO_TABLE, night_logs
+from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
@@ -74,12 +76,9 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     # If all tables lie in the lake alone, no broker's log is looked for.
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
-    splits = log_splits(
-        logs.files,
-        night.settings.log.split_bytes,
-        night.settings.log.message_field,
-        module_names(night.settings.log.formats),
-    )
+    reading = night.settings.log
+    formats = module_names(reading.formats)
+    splits = log_splits(logs.files, reading.split_bytes, reading.message_field, formats)
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),
@@ -125,7 +124,9 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
     told = {
-        table: {LAKE_ONLY: True} if table in lake_only else {"log": {**log, "leaves": leaves[table]}}
+        table: {LAKE_ONLY: True}
+        if table in lake_only
+        else {"log": {**log, "not_understood": dict(summary.not_understood), "leaves": leaves[table]}}
         for table in parts
     }
     night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
@@ -173,7 +174,9 @@ def _write_records(
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    leaf_records = LeafRecords(sizes.get, sizes.keys())
+    hybrids = hybrid_tables({*sizes, *(tables or ())})
+    halves = HybridRecords(hybrids, sizes.get)
+    leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
     for split in splits:
         summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
         outside = untimed = left_out = shares = 0
@@ -190,7 +193,7 @@ def _write_records(
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
             records = asked.num_rows
-            asked = leaf_records.shared(asked)
+            asked = halves.of_halves(leaf_records.shared(asked))
             is_wanted = _is_wanted(asked, tables)
             kept = asked.filter(is_wanted)
             yield from queries.add(kept.select(QUERIES.names))

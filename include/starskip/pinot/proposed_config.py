@@ -30,15 +30,16 @@ class KeyEdit:
 def proposed_config(paths: Sequence[str | Path], table: str, edits: Sequence[KeyEdit]) -> Any:
     """Return the configuration of ``table`` from its file, with the edits; None where no file has it.
 
-    A hybrid table whose two configurations lie in two files comes as ``{"OFFLINE": …, "REALTIME": …}``.
+    Of a file with both halves of a hybrid table the config of the one half is returned.
     """
-    found = {}
     for path in paths:
-        configs = read_table_configs([path]).get(table, ())
-        if configs:
-            document = given_config(path, lambda config: with_edits(config, edits))
-            found[configs[0].table_type or "OFFLINE"] = document
-    return next(iter(found.values())) if len(found) == 1 else found or None
+        for configs in read_table_configs([path]).values():
+            if not configs[0].is_of(table):
+                continue
+            if configs[0].table_type and configs[0].table.endswith(configs[0].table_type):
+                return with_edits(configs[0], edits)
+            return given_config(path, lambda config: with_edits(config, edits))
+    return None
 
 
 def with_edits(config: TableConfig, edits: Sequence[KeyEdit]) -> dict[str, Any]:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from starskip.errors import ConfigError
+from starskip.pinot.hybrid_tables import TABLE_TYPES, half_name, without_type
 from starskip.storage.files.open_file import read_small_file
-
-_TYPES = ("OFFLINE", "REALTIME")
 
 
 @dataclass(frozen=True, slots=True)
 class TableConfig:
-    """The indexes of one table configuration; ``table`` has no type suffix.
+    """The indexes of one table configuration; ``table`` has a type suffix if the other half is known too.
 
     Columns stand in the order of the configuration, tableIndexConfig before fieldConfigList.
     ``table_type`` is "OFFLINE", "REALTIME" or None where neither is given. ``document`` is the original
@@ -35,9 +34,13 @@ class TableConfig:
     star_tree_index_configs: tuple[Mapping[str, Any], ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
 
+    def is_of(self, table: str) -> bool:
+        """Return whether the config is of ``table``, whose name may be of the half or of the whole table."""
+        return table in (self.table, half_name(self.table, self.table_type))
+
 
 def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConfig, ...]]:
-    """Return table to its configurations: one, or one for each type of a hybrid table.
+    """Return table to its one configuration; a hybrid table is T_OFFLINE and T_REALTIME.
 
     Raises ConfigError, naming file and key, for a document that is no table configuration and for a table and
     type that is given twice.
@@ -54,7 +57,12 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
                     f"{path}: the configuration of table {config.table} is given twice", setting=config.table
                 )
             found[config.table] = (*others, config)
-    return found
+    by_half: dict[str, tuple[TableConfig, ...]] = {}
+    for table, configs in found.items():
+        for config in configs:
+            name = half_name(table, config.table_type) if len(configs) > 1 else table
+            by_half[name] = (replace(config, table=name),)
+    return by_half
 
 
 def table_config(document: dict[str, Any]) -> TableConfig:
@@ -86,7 +94,7 @@ def _document(path: str) -> Any:
 
 def _configs_of(path: str, document: Any) -> list[TableConfig]:
     if isinstance(document, dict):
-        by_type = {key: document.get(key) or document.get(key.lower()) for key in _TYPES}
+        by_type = {key: document.get(key) or document.get(key.lower()) for key in TABLE_TYPES}
         parts = [(part, kind) for kind, part in by_type.items() if isinstance(part, dict)]
         if parts:
             return [_config(path, part, kind) for part, kind in parts]
@@ -101,9 +109,8 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
     reader = _Reader(path)
     name = reader.text(document, "tableName")
     table_type = reader.text(document, "tableType", kind or "").upper() or None
-    for suffix in _TYPES:
-        if name.endswith(f"_{suffix}"):
-            name, table_type = name.removesuffix(f"_{suffix}"), suffix
+    name, named_type = without_type(name)
+    table_type = named_type or table_type
     index_config = reader.mapping(document, "tableIndexConfig")
     fields = [
         reader.as_mapping(entry, "fieldConfigList") for entry in reader.sequence(document, "fieldConfigList")

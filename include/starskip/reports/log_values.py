@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.advisor.workload.unlogged_texts import NOTHING_REDACTED, UnloggedTexts
@@ -120,7 +120,8 @@ class DataQuality:
 
     ``dropped_log_lines``: lines that the broker says it did not write. ``sampled_queries`` of the log stand
     for ``unlogged_queries`` beside themselves. ``unlogged_texts``: the texts of this table that the broker
-    redacted; ``leaf_queries``: its queries that were leaves of multi-stage queries.
+    redacted; ``leaf_queries``: its queries that were leaves of multi-stage queries. ``wrapped``: records that
+    shippers had put something around, by wrapper.
     """
 
     lines: int
@@ -138,6 +139,7 @@ class DataQuality:
     unlogged_queries: float = 0.0
     unlogged_texts: UnloggedTexts = NOTHING_REDACTED
     leaf_queries: int = 0
+    wrapped: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.rejected_examples) > MAX_REJECTED_EXAMPLES:

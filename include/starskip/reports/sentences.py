@@ -36,13 +36,22 @@ def sampling_words(quality: DataQuality) -> str:
 
 
 def log_words(quality: DataQuality) -> tuple[str, ...]:
-    """Return sentences on the losses of the log: dropped lines, redacted texts, shares of leaves."""
+    """Return sentences on the log: dropped lines, redacted texts, shares of leaves, wrappers."""
     sentences = (
         sampling_words(quality),
         *redaction_words(quality.unlogged_texts),
         leaf_words(quality.leaf_queries),
+        _wrapper_words(quality.wrapped),
     )
     return tuple(filter(None, sentences))
+
+
+def _wrapper_words(wrapped: Mapping[str, int]) -> str:
+    if not wrapped:
+        return ""
+    # A name holds that of a field of the log, which may be anything.
+    listing = ", ".join(f"{printable(name, 100)} {number:,}" for name, number in wrapped.items())
+    return f"Unwrapped records: {listing}."
 
 
 def unit_words(latency: LatencyEvidence) -> str:

@@ -200,6 +200,7 @@ def data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQua
         damaged_segments=_damaged_segments(night, table),
         unlogged_texts=UnloggedTexts(**advice.get("unlogged_texts", {})),
         leaf_queries=advice.get("leaves", 0),
+        wrapped=log.get("wrapped", {}),
         gates=tuple(
             check for verdict in read_verdicts(night) if verdict.table == table for check in verdict.checks
         ),

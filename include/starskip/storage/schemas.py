@@ -37,6 +37,7 @@ LOG_RECORDS = pa.schema(
         ("kind", pa.string()),
         ("reason", pa.string()),
         ("table", pa.string()),
+        ("table_type", pa.string()),
         ("logged_at", pa.timestamp("ms")),
         ("request_id", pa.int64()),
         ("latency_ms", pa.int64()),
@@ -63,7 +64,8 @@ LOG_RECORDS = pa.schema(
 
 ``kind`` is "query", "other" (known to carry no counters) or "rejected"; ``reason`` is null for
 queries. ``table`` has no type suffix; a multi-stage query has the names of its tables, ", " between them,
-until its counters are shared out in QUERIES. ``logged_at`` is wall-clock time in the
+until its counters are shared out in QUERIES, where a hybrid table is T_OFFLINE or T_REALTIME. ``table_type``:
+OFFLINE or REALTIME as the line names it, else null. ``logged_at`` is wall-clock time in the
 log's time zone. A counter that the record's format does not carry is null. ``weight``: how many queries the
 record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
 ``query_text_length``: the length of the text as the broker logged it, in Java's characters (UTF-16), also

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from starskip.errors import ConfigError, printable
+from starskip.pinot.hybrid_tables import without_type
 from starskip.tables.table_overview import TableOverview
 
 _SETTING = "scoring.untracked_inverted_index"
@@ -45,12 +46,16 @@ def with_untracked_indexes(
             overview,
             in_force={
                 **overview.in_force,
-                family: overview.indexed(family)
-                | (untracked.get(table, frozenset()) & overview.columns.keys()),
+                family: overview.indexed(family) | (_of_table(untracked, table) & overview.columns.keys()),
             },
         )
         for table, overview in overviews.items()
     }
+
+
+def _of_table(untracked: Mapping[str, frozenset[str]], table: str) -> frozenset[str]:
+    """Return the columns of a table; a half of a hybrid table may be named without its type."""
+    return untracked.get(table) or untracked.get(without_type(table)[0], frozenset())
 
 
 def _wrong(text: str, problem: str) -> ConfigError:

@@ -35,6 +35,10 @@ def most_records_rejected(lab):
     log_says(lab, records=2000, rejected={"no_format": 150})
 
 
+def most_records_not_understood(lab):
+    log_says(lab, records=2000, not_understood={"not_a_query": 1001})
+
+
 def more_queries_than_the_log_held(lab):
     log_says(lab, queries=10)
 
@@ -58,6 +62,9 @@ def sum_beyond_64_bits(lab):
 CASES = {
     "log of {table}: number of records": log_without_records,
     "log of {table}: share of records that no format explains": most_records_rejected,
+    "log of {table}: share of records that may be queries in a form that is not known": (
+        most_records_not_understood
+    ),
     "queries of the log that {table} is read from: lost, or kept twice": more_queries_than_the_log_held,
     "queries of {table}: taken twice from one place of the log": query_twice,
     "queries of {table}: rows of other tables": partial(spoilt_field, "table", "orders"),

@@ -6,8 +6,8 @@ An expression that is not linear in one of them takes many minutes, and the time
 from __future__ import annotations
 
 import pytest
-from starskip.pinot.logs.parse_records import parse_records
 from starskip.pinot.logs.log_record import LogRecord
+from starskip.pinot.logs.parse_records import parse_records
 
 HEAD = b"requestId=7,table=t,timeMs=1,docs=2/3,entries=4/5,"
 SEGMENTS = (

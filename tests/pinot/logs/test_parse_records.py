@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs import parse_records as of_records
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
-from starskip.pinot.logs.log_record import LogRecord
 from starskip.storage.files.log_files import log_files
 from starskip.storage.schemas import LOG_RECORDS
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
-from starskip.pinot.logs.parse_records import parse_records
 from starskip.pinot.logs.log_record import LogRecord
+from starskip.pinot.logs.parse_records import parse_records
 
 pytestmark = pytest.mark.slow
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.pinot.logs import parse_records as of_records
+from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_records, parse_split
-from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.sampling_weights import (
     SamplingSummary,
     dropped_lines,

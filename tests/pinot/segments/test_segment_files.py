@@ -85,3 +85,25 @@ def test_a_table_without_segments(tables: list[str] | None, root: Path) -> None:
     assert str(caught.value) == (
         f"table empty has no segments: {root / 'empty'} holds no .tar.gz, .tgz, .tar file"
     )
+
+
+def test_halves_of_a_hybrid_table_share_a_folder(tmp_path: Path) -> None:
+    consumed = ("t__0__17__20261118T0915Z", "up__t__3__20261118T0915Z__7")
+    (tmp_path / "t").mkdir()
+    for name in ("t_OFFLINE_16071_16071_0", *consumed):
+        (tmp_path / "t" / f"{name}.tar.gz").write_bytes(b"")
+    files = list_segments(tmp_path, ["t_OFFLINE", "t_REALTIME"])
+    assert [(file.table, file.segment) for file in files] == [
+        ("t_OFFLINE", "t_OFFLINE_16071_16071_0"),
+        *(("t_REALTIME", name) for name in consumed),
+    ]
+    assert len(list_segments(tmp_path, ["t"])) == 3
+
+
+def test_a_folder_without_segments_of_a_half_serves_both(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    (tmp_path / "t" / "t_0.tar.gz").write_bytes(b"")
+    assert [file.table for file in list_segments(tmp_path, ["t_REALTIME"])] == ["t_REALTIME"]
+    (tmp_path / "t_REALTIME").mkdir()
+    (tmp_path / "t_REALTIME" / "any.tar.gz").write_bytes(b"")
+    assert [file.segment for file in list_segments(tmp_path, ["t_REALTIME"])] == ["any"]

@@ -16,11 +16,12 @@ from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
 from starskip.execution.progress import Progress
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME
+from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments, segment_tables
+from starskip.pinot.segments.segment_files import SegmentFile, folder_of, list_segments, segment_tables
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.storage.schemas import COLUMN_SUMS
@@ -80,7 +81,8 @@ class FactsSource:
         sizes: list[pa.RecordBatch] = []
         warnings: list[str] = []
         for table in asked or (known if in_log is None else in_log):
-            if table not in known:
+            folder = folder_of(table, known)
+            if folder is None:
                 warnings.append(
                     f"table {table} of the log has no segments below {self.segments_root}"
                     if packed is None
@@ -91,7 +93,7 @@ class FactsSource:
                 sums = (
                     self._read_segments(table, progress, sizes, warnings)
                     if packed is None
-                    else packed.filter(pc.equal(packed["table"], table))
+                    else _of_table(packed, folder, table)
                 )
             except SourceError as error:
                 if table in asked or isinstance(error, SourceOutage):
@@ -110,9 +112,18 @@ class FactsSource:
         limited = with_config_limits(tracked, self.configs, self.families.known, version)
         return FoundFacts(limited, sizes, warnings)
 
+    def hybrids(self) -> frozenset[str]:
+        """Return the tables of which both halves have a table config, or a folder or metadata each."""
+        try:
+            known = self.tables()
+        except SourceError:
+            # Whoever reads facts reports the error.
+            known = ()
+        return hybrid_tables(self.configs) | hybrid_tables(known)
+
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:
-            if table not in known:
+            if folder_of(table, known) is None:
                 listing = ", ".join(known) or "none"
                 place = self.segments_root or self.metadata_path
                 raise SourceError(f"unknown table {table}: {place} has {what} of {listing}", source=table)
@@ -143,6 +154,13 @@ class FactsSource:
             )
         warnings.extend(damaged_segments)
         return merged
+
+
+def _of_table(packed: pa.Table, name: str, table: str) -> pa.Table:
+    """Return the sums of the table that the file calls ``name``; of both halves of a hybrid table alike."""
+    found = packed.filter(pc.equal(packed["table"], name))
+    names = pa.array([table] * len(found), pa.string())
+    return found.set_column(found.schema.get_field_index("table"), "table", names)
 
 
 def _tables_of(packed: pa.Table) -> tuple[str, ...]:

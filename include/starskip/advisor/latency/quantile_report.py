@@ -74,7 +74,7 @@ def quantile_report(
             sketches.extend(sketch_queries([queries]))
             if len(bins) >= _MERGED_BATCHES:
                 bins, sketches = [merge_bins(bins)], list(merge_sketches(sketches))
-    warnings = tuple(rejected.warnings())
+    warnings = tuple(rejected.warnings(settings.gates.max_not_understood_ratio))
     if sampling.dropped_lines:
         warnings += (f"{sampling.words} in advice; quantiles cover the logged queries only",)
     spread = pa.Table.from_batches(read_sketches(merge_sketches(sketches)), schema=QUANTILES)

@@ -36,6 +36,7 @@ from starskip.advisor.workload.cut_texts import (
     with_greatest_lengths,
 )
 from starskip.advisor.workload.fold_shapes import fold_shapes
+from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.key_sums import KEY_FIELD, with_keys
 from starskip.advisor.workload.known_names import known_names, known_table
 from starskip.advisor.workload.leaf_records import LeafRecords, leaves_by_table
@@ -44,6 +45,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
+from starskip.pinot.hybrid_tables import with_halves
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
@@ -177,7 +179,9 @@ def _each_alone(
 def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     """Return shapes, overviews and votes; raises SourceError for a table asked for without segments."""
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
-    workload, found, leaves, warnings = _workload(request, progress)
+    hybrids = request.source.hybrids()
+    request = replace(request, tables=with_halves(request.tables, hybrids))
+    workload, found, leaves, warnings = _workload(request, hybrids, progress)
     tables = tuple(request.tables or sorted(workload))
     warnings.extend(found.warnings)
     overviews = found.overviews
@@ -235,7 +239,7 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 
 def _workload(
-    request: TuneRequest, progress: Progress
+    request: TuneRequest, hybrids: frozenset[str], progress: Progress
 ) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, int], list[str]]:
     """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more."""
     settings = request.settings
@@ -244,12 +248,11 @@ def _workload(
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}
-    known = request.source.tables()
-    leaf_records = LeafRecords(FoundSizes(request.source, lambda _, items: items).get, known)
+    halves = HybridRecords(hybrids, FoundSizes(request.source, lambda _, items: items).get)
+    leaf_records = LeafRecords(halves.whole_size, {*request.source.tables(), *hybrids})
     leaves: Counter[str] = Counter()
-    queries = _queries(
-        progress("reading the log", splits), request.tables, rejected, sampling, lengths, leaf_records, leaves
-    )
+    read = progress("reading the log", splits)
+    queries = _queries(read, request.tables, rejected, sampling, lengths, leaf_records, halves, leaves)
     workload: dict[str, list[ShapeWorkload]] = {}
     with SpooledBatches(queries, _KEYED_QUERIES) as spooled:
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
@@ -269,8 +272,8 @@ def _workload(
                 workload.setdefault(shape.table, []).append(shape)
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
-    warnings += [*cut_words(cut), *left_out_words(busy), *rejected.warnings()]
-    return workload, found, leaves, warnings
+    of_log = rejected.warnings(settings.gates.max_not_understood_ratio)
+    return workload, found, leaves, [*warnings, *cut_words(cut), *left_out_words(busy), *of_log]
 
 
 def _queries(
@@ -280,6 +283,7 @@ def _queries(
     sampling: list[SamplingSummary],
     lengths: dict[str, TextLengths],
     leaf_records: LeafRecords,
+    halves: HybridRecords,
     leaves: Counter[str],
 ) -> Iterator[pa.RecordBatch]:
     """Yield the queries of the tables with their keys, and count rejected and dropped records."""
@@ -288,7 +292,8 @@ def _queries(
             rejected.add(split.path, batch)
             sampling[:] = [sum(sampling, start=sampling_summary(batch))]
             lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(batch)
-            queries = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            whole = leaf_records.shared(batch.filter(pc.equal(batch.column("kind"), "query")))
+            queries = halves.of_halves(whole)
             if tables:
                 queries = queries.filter(pc.is_in(queries.column("table"), value_set=pa.array(tables)))
             leaves.update(leaves_by_table(queries))

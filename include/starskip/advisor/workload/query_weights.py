@@ -20,6 +20,7 @@ import pyarrow as pa
 from starskip.advisor.workload.known_names import NO_NAMES, KnownNames
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 from starskip.errors import ConfigError, UnsupportedQuery, printable
+from starskip.pinot.hybrid_tables import without_type
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import parsed_shape
 from starskip.sql.resolved_skeleton import QueryNames, resolved_skeleton
@@ -37,9 +38,10 @@ class QueryWeights:
     by_skeleton: Mapping[str, float] = field(default_factory=dict)
 
     def of_table(self, names: QueryNames) -> tuple[float, Mapping[str, float]]:
-        """Return the weight of a table, and those of its shapes by id."""
+        """Return the weight of a table, or of both its halves, and those of its shapes by id."""
+        of_both = without_type(names.table)[0]
         named = sorted(
-            (name for name in self.by_name if meant_table(name, [names.table])),
+            (name for name in self.by_name if meant_table(name, [names.table, of_both])),
             key=lambda name: name != names.table,
         )
         of_shapes = dict(self.by_name)

@@ -16,7 +16,9 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import FORMATS
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
+from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.logs.log_formats import log_formats, module_names
+from starskip.pinot.table_config import read_table_configs
 from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
@@ -61,6 +63,9 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         document.find_modules()
         log_formats(formats)
     _spark_conf(document)
+    asked = arguments.tables or document.texts("tables")
+    table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
+    hybrids = hybrid_tables(read_table_configs(table_configs)) if asked else ()
     return Night(
         run_date=arguments.run_date,
         store=ArtefactStore(
@@ -69,10 +74,10 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         settings=settings,
         started_at=arguments.started_at,
         run_id=arguments.run_id,
-        tables=frozenset(arguments.tables or document.texts("tables")) or None,
+        tables=frozenset(with_halves(asked, hybrids)) or None,
         log_paths=[document.beside(item) for item in document.texts("sources.log_paths")],
         segments_root=_segments_root(document),
-        table_config_paths=[document.beside(item) for item in document.texts("sources.table_configs")],
+        table_config_paths=table_configs,
         lake_tables=_lake_tables(document),
         event_log_paths=[document.beside(item) for item in document.texts("sources.spark_event_logs")],
         skipping_root=document.beside(document.text("skipping.metadata_root"))

@@ -47,10 +47,12 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     log = mapping_of(queries.parts()[table].properties.get("log"))
     records, rejected = number_of(log.get("records")), mapping_of(log.get("rejected"))
     is_rejected = sum(number_of(n) or 0 for n in rejected.values())
+    unknown = sum(number_of(n) or 0 for n in mapping_of(log.get("not_understood")).values())
     view = {
         **row,
         "has_facts": table in published(night, "table_facts").tables,
         "rejected_ratio": None if records is None else is_rejected / max(records, 1),
+        "not_understood_ratio": unknown / max(records or 0, 1),
         "duplicates": duplicate_rows(queries, table, ["source_file", "source_position"]),
         "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
     }
@@ -105,6 +107,13 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "log of {table}: share of records that no format explains",
             0,
             settings.gates.max_rejected_ratio,
+        ),
+        between(
+            view,
+            "not_understood_ratio",
+            "log of {table}: share of records that may be queries in a form that is not known",
+            0,
+            settings.gates.max_not_understood_ratio,
         ),
         none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
         none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),

@@ -134,12 +134,13 @@ class _JoinedLines:
         """Yield the records that end before the piece."""
         self._now += 1
         before = self._open.get(piece.key)
-        if piece.text is None or (before is None and not piece.wrappers and not piece.text.strip()):
+        text = piece.text
+        if text is None or (before is None and not piece.wrappers and not text.strip()):
             self._add_blank(piece)
             return
         if before is not None and before.first.is_bare and piece.head and not piece.begins:
             piece = as_record(piece)
-        elif before is not None and piece.begins and before.ends_in_literal and EVENT_START.match(piece.text):
+        elif before is not None and piece.begins and before.ends_in_literal and EVENT_START.match(text):
             piece = piece._replace(begins=False)  # JSON in a text of the query
         if before is None or piece.begins:
             if before is not None:
@@ -151,7 +152,7 @@ class _JoinedLines:
         else:
             record = before
         record.add(piece, self._now)
-        self._waiting_bytes += len(piece.text or b"")
+        self._waiting_bytes += len(text)
         while self._waiting and self._is_done(self._waiting[0]):
             yield self._first_waiting()
 

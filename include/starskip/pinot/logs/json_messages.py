@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from starskip.pinot.logs.event_time import event_time
@@ -34,10 +34,12 @@ _IDENTITY = frozenset(
         *("instance", "instance_id"),
     )
 )
+_PARTS = frozenset(name.rpartition(".")[2] for name in _IDENTITY if "." in name)
 _EVENT_COUNTERS = frozenset(
     ("queryProcessingDuration", "scannedEntriesInFilterCount", "scannedEntriesPostFilterCount")
 )
 _QUERY_LINE = re.compile(r"request_?id[=: ]", re.IGNORECASE)
+_OF_LOGGERS = frozenset((*_LOGGERS, *_THREADS, *_LEVELS))
 _LEVEL = re.compile("trace|debug|info|warn|error|fatal", re.IGNORECASE)
 _NO_BRACKETS = re.compile(r"[\[\]\n]")
 _DEPTH = 8
@@ -56,9 +58,9 @@ Path = tuple[str, ...]
 class JsonMessage(NamedTuple):
     """A message of an object: the path of its field, what tells its stream, and its parts.
 
-    ``is_record``: a logger made it, so that it is a whole record and continues no other. ``head``: level, logger
-    and thread as a log line shows them. ``is_partial``: the line goes on in the next message; None: so it does
-    if other messages of its stream have line ends.
+    ``is_record``: a logger made it, so that it is a whole record and continues no other. ``head``: level,
+    logger and thread as a log line shows them. ``is_partial``: the line goes on in the next message; None: so
+    it does if other messages of its stream have line ends.
     """
 
     path: Path
@@ -71,24 +73,29 @@ class JsonMessage(NamedTuple):
 
 
 def json_messages(
-    document: Mapping[str, Any], begins: Callable[[bytes], bool], learned: frozenset[Path], field: str
+    document: Mapping[str, Any], begins: Callable[[bytes], bool], learned: Sequence[Path], field: str
 ) -> list[JsonMessage]:
     """Return the messages of one field of the object; none if it is no wrapper.
 
-    The field is ``field`` (with dots between nested names) if it is given; else a known name whose text
-    ``begins`` a record, a field that was ``learned`` from other objects, or any text that holds a query line.
+    The field is one that was ``learned`` from other objects; else ``field`` (with dots between nested names),
+    if it is given; else a known name whose text ``begins`` a record or that stands beside a logger's name, or
+    any field whose text is a query line.
     """
     if _EVENT_COUNTERS & document.keys():
         return []
-    found = list(_candidates(document, (), (), field))
-    path = next((each.path for each in found if _logger_head(each.owners[-1])[0] or begins(each.text)), None)
-    path = path or next((each.path for each in found if each.path in learned), None)
     of_all = _identity(document, "", 0)
+    for path in learned:
+        if (at_path := _at(document, path)) is not None:
+            return [_message(at_path, of_all)]
+    found = list(_candidates(document, (), (), field))
+    path = next((each.path for each in found if _logger_head(each.owners[-1])[0] or begins(each.text)), ())
+    if not path:
+        path = next((each.path for each in found if each.path in learned), ())
     return [_message(each, of_all) for each in found if each.path == path]
 
 
 class _Candidate(NamedTuple):
-    """A text that may be the message; ``owners``: the objects around it, outermost first; the time of a pair."""
+    """A text that may be the message; ``owners``: objects around it, outermost first; ``time``: of a pair."""
 
     path: Path
     text: bytes
@@ -123,6 +130,18 @@ def _candidates(
                 yield _Candidate(inner_path, each[1].encode("utf-8", "replace"), owners, each[0])
 
 
+def _at(document: Mapping[str, Any], path: Path) -> _Candidate | None:
+    """Return the text at a path without lists."""
+    owners = [document]
+    for name in path[:-1]:
+        inner = owners[-1].get(name)
+        if not isinstance(inner, dict):
+            return None
+        owners.append(inner)
+    text = _text(owners[-1].get(path[-1]))
+    return None if text is None else _Candidate(path, text, tuple(owners))
+
+
 def _named(value: Mapping[str, Any], field: str) -> bytes | None:
     """Return the text of a field, whose name may itself hold dots."""
     if field in value:
@@ -142,8 +161,8 @@ def _text(value: Any) -> bytes | None:
 def _message(found: _Candidate, of_all: tuple[str, ...]) -> JsonMessage:
     owner = found.owners[-1]
     is_record, head = _logger_head(owner)
-    times = (found.time, *(each.get(name) for each in reversed(found.owners) for name in _TIMES))
-    clock, offset = next((time for time in map(event_time, times) if time[0]), (None, None))
+    times = [each[name] for each in reversed(found.owners) for name in _TIMES if name in each]
+    clock, offset = next((time for time in map(event_time, (found.time, *times)) if time[0]), (None, None))
     return JsonMessage(
         found.path,
         (*of_all, *(_identity(owner, "", 0) if len(found.owners) > 1 else ())),
@@ -159,6 +178,8 @@ def _logger_head(owner: Mapping[str, Any]) -> tuple[bool, bytes]:
     """Return whether a logger made the object, and the level, logger and thread as a log line shows them."""
     log = owner.get("log")
     log = log if isinstance(log, dict) else {}
+    if not log and _OF_LOGGERS.isdisjoint(owner):
+        return False, b""
     fields = {**{f"log.{name}": value for name, value in log.items()}, **owner}
     logger, thread, level = (
         next((fields[name] for name in names if isinstance(fields.get(name), str)), "")
@@ -188,6 +209,8 @@ def _identity(value: Mapping[str, Any], parent: str, depth: int) -> tuple[str, .
     for name, inner in value.items():
         if isinstance(inner, dict) and depth < _DEPTH:
             found += _identity(inner, name, depth + 1)
-        elif isinstance(inner, str | int) and (name in _IDENTITY or f"{parent}.{name}" in _IDENTITY):
+        elif (name in _IDENTITY or (name in _PARTS and f"{parent}.{name}" in _IDENTITY)) and (
+            isinstance(inner, str | int)
+        ):
             found += (f"{name}={inner}",)
     return found

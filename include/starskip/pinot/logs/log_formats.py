@@ -1,8 +1,8 @@
 """Formats of logs that users' modules add to the known ones: shapes of lines, and what is around lines.
 
 A module has the tuple ``FORMATS`` of ``line_format(…)``, the tuple ``WRAPPERS`` of functions, or both
-(docs/add-a-log-format.md). A wrapper is called with each line of a log: it returns the line within, several of
-them, or None for a line that it is not around. Its errors reject the line, and do not stop the log.
+(docs/add-a-log-format.md). A wrapper is called with each line of a log: it returns the line within, several
+of them, or None for a line that it is not around. Its errors reject the line, and do not stop the log.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def log_formats(modules: tuple[str, ...] = ()) -> LogFormats:
         for function in functions:
             if not callable(function):
                 raise _error(name, f"WRAPPERS holds {type(function).__name__}, not a function of a line")
-            wrappers.append(LogWrapper(name, str(getattr(function, "__name__", name)), function))
+            wrappers.append(
+                LogWrapper(name, printable(str(getattr(function, "__name__", name)), 100), function)
+            )
     if not found:
         return KNOWN_FORMATS
     return LogFormats(tuple(lines), tuple(wrappers), record_starts((*FORMATS, *lines)))

@@ -1,4 +1,4 @@
-"""Cut the files of a broker log into splits: plain files by byte range, compressed and wrapped ones are not."""
+"""Cut the files of a broker log into splits: plain files by byte range; others are read whole."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ import pyarrow.compute as pc
 
 from starskip.pinot.logs.record_columns import WRAPPER_SEPARATOR
 
-_NOT_A_QUERY = "not_a_query"
+NOT_A_QUERY = "not_a_query"
+"""The reason of a record that is about no query: of another part of the broker, or of another program."""
+
+_UNKNOWN_FORMS = ("no_record_start", "unknown_format", "unknown_file_format", "bad_json")
 _OBJECT = r"^[\s\[,]*\{"
 
 
@@ -20,8 +23,8 @@ _OBJECT = r"^[\s\[,]*\{"
 class LogSummary:
     """Counts of a log: physical lines, records with counters, and reasons -> records of the other kinds.
 
-    ``wrapped``: records that a shipper had put something around, by wrapper. ``strange_objects``: JSON objects
-    without a log line or a query in them; they are among ``other`` as "not_a_query".
+    ``wrapped``: records that a shipper had put something around, by wrapper. ``strange_objects``: JSON
+    objects without a log line or a query in them; they are among ``other`` as "not_a_query".
     """
 
     lines: int = 0
@@ -37,15 +40,16 @@ class LogSummary:
         return self.queries + sum(self.other.values()) + sum(self.rejected.values())
 
     @property
-    def not_understood(self) -> int:
-        """Return the number of records that may be queries in a form that is not known.
+    def not_understood(self) -> Mapping[str, int]:
+        """Return the records that may be queries in a form that is not known, by reason.
 
-        These are rejected records and strange objects. A message of another part of the broker is understood;
-        but if no record at all is about a query, so that the log may be another program's, none is.
+        These are records that no format opens, and strange objects. A message of another part of the broker
+        is understood; but if no record at all is about a query, the log may be another program's.
         """
-        about_queries = self.records - sum(self.rejected.values()) - self.other.get(_NOT_A_QUERY, 0)
-        not_a_query = self.strange_objects if about_queries else self.other.get(_NOT_A_QUERY, 0)
-        return sum(self.rejected.values()) + not_a_query
+        about_queries = self.records - sum(self.rejected.values()) - self.other.get(NOT_A_QUERY, 0)
+        strangers = self.strange_objects if about_queries else self.other.get(NOT_A_QUERY, 0)
+        unknown = {reason: n for reason, n in self.rejected.items() if reason in _UNKNOWN_FORMS}
+        return {**({NOT_A_QUERY: strangers} if strangers else {}), **unknown}
 
     def __add__(self, more: LogSummary) -> LogSummary:
         """Return the summary of both logs together; associative, with LogSummary() as zero."""
@@ -97,7 +101,7 @@ def _wrapped(wrappers: Any) -> dict[str, int]:
 
 
 def _strange_objects(batch: pa.RecordBatch) -> int:
-    texts = pa.table({"text": batch["query_text"]}).filter(pc.equal(batch["reason"], _NOT_A_QUERY))["text"]
+    texts = pa.table({"text": batch["query_text"]}).filter(pc.equal(batch["reason"], NOT_A_QUERY))["text"]
     return pc.sum(pc.match_substring_regex(texts, _OBJECT)).as_py() or 0
 
 

@@ -41,6 +41,7 @@ TABLE_SEPARATOR = ", "
 """Between the tables of a multi-stage query, as the broker writes their set."""
 
 _TABLE_TYPE = r"(?s)(.)_(?:OFFLINE|REALTIME|HYBRID)(, |$)"
+_ONE_TYPE = r"(?s)^[^,]+_(?P<type>OFFLINE|REALTIME)$"
 _INT64 = range(-(1 << 63), 1 << 63)
 _COUNTS = range((1 << 53) + 1)
 """The largest counter that is believed: nine quadrillion, which a float still holds exactly."""
@@ -65,13 +66,15 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
         return record_batch([_rejected_if_out_of_range(row) for row in rows], source_file, log_time_zone)
     texts = _strings(columns["query_text"])
     file_name = os.fsencode(source_file).decode("utf-8", "replace")
+    tables = _strings(columns["table"])
     arrays: dict[str, Any] = {
         **{
             name: pa.array(columns[name], pa.string())
             for name in ("kind", "reason", "line_format", "wrappers")
         },
         **counters,
-        "table": pc.replace_substring_regex(_strings(columns["table"]), _TABLE_TYPE, r"\1\2"),
+        "table": pc.replace_substring_regex(tables, _TABLE_TYPE, r"\1\2"),
+        "table_type": pc.struct_field(pc.extract_regex(tables, _ONE_TYPE), "type"),
         "logged_at": _in_zone(_times(_strings(columns["logged_at"])), columns["utc_offset"], log_time_zone),
         "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
         "weight": pa.repeat(pa.scalar(1.0), len(rows)),

@@ -1,8 +1,8 @@
 """Recognise where a record of a broker log begins, and the prefix that stands before its message.
 
 Pinot ships the layout ``%d{yyyy/MM/dd HH:mm:ss.SSS} %p [%c{1}] [%t] %m%n``. Met in the wild besides: the
-time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, dotted logger names, a level
-alone, and no prefix at all. What shippers put before a line is taken off before (unwrap_lines).
+time in brackets, ISO times with ``T``, a comma before the milliseconds or a zone, dotted logger names, a
+level alone, and no prefix at all. What shippers put before a line is taken off before (unwrap_lines).
 """
 
 from __future__ import annotations

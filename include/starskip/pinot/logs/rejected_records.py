@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from starskip.errors import SourceError
-from starskip.pinot.logs.log_summary import LogSummary, log_summary
+from starskip.pinot.logs.log_summary import NOT_A_QUERY, LogSummary, log_summary
 from starskip.pinot.logs.record_start import KNOWN_STARTS, RecordStarts
 
 _QUERY_LINE = re.compile(rb"requestId[=:]", re.IGNORECASE)
@@ -37,7 +37,7 @@ def unmatched(text: bytes, prefix: re.Match[bytes], starts: RecordStarts = KNOWN
     "unknown_format".
     """
     if not text.strip(_BRACKETS):
-        return "other", "not_a_query"
+        return "other", NOT_A_QUERY
     if not starts.first.match(text):
         return "rejected", "no_record_start"
     message = text[prefix.end() :]
@@ -47,7 +47,7 @@ def unmatched(text: bytes, prefix: re.Match[bytes], starts: RecordStarts = KNOWN
     by_handler = any(handler in logger for handler in _HANDLERS)
     if not logger or (by_handler and _ABOUT_A_QUERY.search(message)):
         return "rejected", "unknown_format"
-    return "other", "not_a_query"
+    return "other", NOT_A_QUERY
 
 
 def _fault_of_query_line(message: bytes) -> str:
@@ -77,22 +77,39 @@ class RejectedRecords:
         """Count the records of a batch, which were read from ``path``."""
         counted = log_summary(batch)
         self.summary += counted
-        for reason in counted.rejected:
+        for reason in (*counted.rejected, *counted.other):
             self.first_files.setdefault(reason, path)
 
-    def warnings(self) -> list[str]:
+    def warnings(self, max_not_understood_ratio: float) -> list[str]:
         """Return a sentence a reason.
 
-        Raises SourceError if every record of the log was rejected: then its format is not known.
+        Raises SourceError if every record of the log was rejected, or more than the ratio is not understood:
+        then its format is not known.
         """
-        rejected = self.summary.rejected
+        rejected, records = self.summary.rejected, self.summary.records
         sentences = [
             f"{rejected[reason]} log records rejected: {reason}, the first in {self.first_files[reason]}"
             for reason in sorted(rejected)
         ]
-        if rejected and self.summary.records == sum(rejected.values()):
+        if rejected and records == sum(rejected.values()):
             raise SourceError(
                 f"no query in the log, {'; '.join(sentences)} (starskip parse-log --rejected 5 shows them)",
                 source=self.first_files[min(rejected)],
             )
+        if problem := not_understood_words(self.summary, max_not_understood_ratio):
+            file = self.first_files[next(iter(self.summary.not_understood))]
+            raise SourceError(f"{problem}, the first in {file}", source=file)
         return sentences
+
+
+def not_understood_words(summary: LogSummary, max_ratio: float) -> str:
+    """Return a sentence on a log of which more than the ratio is not understood; empty for any other."""
+    reasons = summary.not_understood
+    if sum(reasons.values()) <= max_ratio * summary.records:
+        return ""
+    listing = ", ".join(f"{reason}: {n:,}" for reason, n in reasons.items())
+    return (
+        f"{sum(reasons.values()):,} of {summary.records:,} records of the log are not understood ({listing}):"
+        " is it a broker's? if its lines lie in JSON, setting log.message_field (--message-field) names their"
+        " field"
+    )

@@ -21,9 +21,12 @@ _TIMED = re.compile(TIMED_START)
 _PINOTS_TIME = re.compile(rb"\d{4}/")
 _BETWEEN_OBJECTS = b" \t\r\n[],\xef\xbb\xbf"
 _JSON_TOKEN = re.compile(rb'"(?>(?:[^"\\]++|\\.)*)(?P<end>"|\Z)|(?P<open>[{\[])|(?P<close>[}\]])')
+_NO_NAME = re.compile(r"[^\w.@-]")
+_LONGEST_NAME = 100
 _DECODER = json.JSONDecoder()
 _DEEPEST = 6
 _MOST_LEARNED = 10_000
+_MOST_PATHS = 100
 
 OF_USER = "wrapper of a user's module"
 """Begins the key of a piece that a user's wrapper was around."""
@@ -36,8 +39,8 @@ class Piece(NamedTuple):
 
     ``text`` None: no line, but a bracket or blank between JSON objects. ``key`` tells whose line it is,
     ``wrappers`` what was around it, outermost first. ``begins``: it is the first line of a record, not one
-    that continues a record; ``is_bare``: without a time of its own. ``head``: the level that is told of a line
-    that seems to continue a record; it is one of its own where records are bare. ``flaw``: why the line is
+    that continues a record; ``is_bare``: without a time of its own. ``head``: the level that is told of a
+    line that seems to continue a record; it is one of its own where records are bare. ``flaw``: why it is
     rejected.
     """
 
@@ -70,7 +73,7 @@ class LineUnwrapper:
         """Begin with nothing learned; ``field``: the field of the messages, "" if it is to be found."""
         self._field, self._wrappers, self._starts = field, formats.wrappers, formats.starts.first
         self._learned: set[tuple[tuple[str, ...], str, bytes]] = set()
-        self._paths: dict[tuple[str, ...], frozenset[Path]] = {}
+        self._paths: dict[tuple[str, ...], tuple[Path, ...]] = {}
         self._ended: set[Key] = set()
         self._partial: dict[Key, Piece] = {}
         self._objects: dict[Key, _OpenObject] = {}
@@ -199,7 +202,7 @@ class LineUnwrapper:
         return self._line(held.first._replace(text=b"\n".join(held.parts), lines=held.lines))
 
     def _messages(self, text: bytes, around: tuple[str, ...]) -> list[JsonMessage] | None:
-        """Return the messages of the objects in the text; None if it is no JSON, or one of them no wrapper."""
+        """Return the messages of the objects in the text; None if one is no JSON, or no wrapper."""
         messages: list[JsonMessage] = []
         content, at = text.decode("utf-8", "replace").rstrip(" \t\r\n,]"), 0
         try:
@@ -218,12 +221,12 @@ class LineUnwrapper:
     def _messages_of(self, document: object, around: tuple[str, ...]) -> list[JsonMessage]:
         if not isinstance(document, dict):
             return []
-        return json_messages(document, self._begins, self._paths.get(around, frozenset()), self._field)
+        return json_messages(document, self._begins, self._paths.get(around, ()), self._field)
 
     def _of_object(self, piece: Piece, messages: list[JsonMessage], depth: int) -> Iterator[Piece]:
-        learned = self._paths.get(piece.wrappers, frozenset())
-        if len(self._paths) + len(learned) < _MOST_LEARNED:
-            self._paths[piece.wrappers] = learned | {message.path for message in messages}
+        learned = self._paths.get(piece.wrappers, ())
+        if len(self._paths) + len(learned) < _MOST_PATHS:
+            self._paths[piece.wrappers] = tuple(dict.fromkeys((*learned, *(each.path for each in messages))))
         for number, message in enumerate(messages):
             inner = Piece(
                 piece.position + number,
@@ -231,7 +234,7 @@ class LineUnwrapper:
                 1 if number else max(piece.lines - len(messages) + 1, 1),
                 message.text,
                 (*piece.key, *message.key),
-                (*piece.wrappers, "json:" + ".".join(message.path)),
+                (*piece.wrappers, "json:" + _NO_NAME.sub("_", ".".join(message.path))[:_LONGEST_NAME]),
                 message.time or piece.time,
                 head=message.head,
             )
@@ -246,7 +249,7 @@ class LineUnwrapper:
                 yield from self._without_prefixes(whole, depth + 1)
 
     def _line(self, piece: Piece) -> Piece:
-        """Return the piece as a line: it begins a record if its text does, which then has the shipper's time."""
+        """Return the piece as a line: it begins a record, with the shipper's time, if its text does."""
         text = piece.text or b""
         if not self._starts.match(text):
             return piece

@@ -1,13 +1,19 @@
-"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType``."""
+"""Find the tarred segments of tables under ``segmentDirectory/tableNameWithoutType``.
+
+The halves of a hybrid table may have a folder each, T_OFFLINE and T_REALTIME. In a common folder T, as in
+Pinot's deep store, the names of segments tell them apart; if they do not, the folder serves both halves.
+"""
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError, SourceOutage
+from starskip.pinot.hybrid_tables import with_halves, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.open_file import file_head
@@ -18,6 +24,8 @@ DELETED_SEGMENTS = "Deleted_Segments"
 _GZIP_MAGIC = b"\x1f\x8b"
 _NEVER_SEGMENTS = (".crc", ".csv", ".json", ".log", ".md5", ".parquet", ".sha256", ".tmp", ".txt", ".yaml")
 """Endings of other files beside segments: they are not opened to find out."""
+_OF_REALTIME = re.compile(r".+__\d+__\d+__\d{8}T\d{4}Z|.+__.+__\d+__\d{8}T\d{4}Z__.+")
+"""Names of consumed segments (LLCSegmentName), and of segments uploaded to an upsert table."""
 _TAR_HEAD_BYTES = 4_096
 _TAR_BLOCK_BYTES = 512
 _TAR_MAGIC_AT, _TAR_MAGIC = 257, b"ustar"
@@ -48,10 +56,19 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
     if not wanted:
         raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
     for table in wanted:
-        if table not in known:
+        if folder_of(table, known) is None:
             listing = ", ".join(known) or "none"
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
-    return tuple(file for table in wanted for file in _segments_of(table, f"{str(root).rstrip('/')}/{table}"))
+    place = str(root).rstrip("/")
+    return tuple(
+        file for table in wanted for file in _segments_of(table, f"{place}/{folder_of(table, known)}")
+    )
+
+
+def folder_of(table: str, folders: Collection[str]) -> str | None:
+    """Return the folder of a table, or of a half of a hybrid one, among ``folders``; None if it has none."""
+    names = (table, without_type(table)[0])
+    return next((name for name in names if name in folders), None)
 
 
 def segment_tables(root: str | Path) -> tuple[str, ...]:
@@ -91,7 +108,15 @@ def _segments_of(table: str, folder: str) -> list[SegmentFile]:
             f"table {table} has no segments: {folder} holds no {', '.join(SEGMENT_SUFFIXES)} file",
             source=table,
         )
-    return files
+    table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
+    of_half = [file for file in files if _is_of(file.segment, table_type)]
+    return of_half or files
+
+
+def _is_of(segment: str, table_type: str | None) -> bool:
+    if table_type is None:
+        return True
+    return (table_type == "REALTIME") == (_OF_REALTIME.fullmatch(segment) is not None)
 
 
 def _segment_name(file: FileIdentity) -> str | None:
@@ -127,18 +152,20 @@ def _head(path: str, length: int) -> bytes:
 
 
 def segment_listing(
-    segments_root: str, tables: Collection[str] | None
+    segments_root: str, tables: Collection[str] | None, hybrids: Collection[str] = ()
 ) -> tuple[list[SegmentFile], list[str]]:
     """Return the files of ``tables``, of all for None, and warnings of missing segments.
+
+    ``hybrids``: tables whose halves are taken instead of them.
 
     With None, a table without segments gives a warning. Raises SourceError for a requested table without
     segments, and if no table has any.
     """
     if tables is not None:
-        return list(list_segments(segments_root, tables)), []
+        return list(list_segments(segments_root, with_halves(tables, hybrids))), []
     files: list[SegmentFile] = []
     warnings: list[str] = []
-    for table in segment_tables(segments_root):
+    for table in with_halves(segment_tables(segments_root), hybrids):
         try:
             files.extend(list_segments(segments_root, [table]))
         except SourceOutage:

@@ -1,0 +1,36 @@
+"""A night of a hybrid table: facts, queries, advice and report of each half."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.quality, pytest.mark.filterwarnings("default")]
+
+HYBRID = {
+    "OFFLINE": {"tableName": "airlineStats_OFFLINE", "tableIndexConfig": {"loadMode": "MMAP"}},
+    "REALTIME": {
+        "tableName": "airlineStats_REALTIME",
+        "tableIndexConfig": {"invertedIndexColumns": ["Origin"]},
+    },
+}
+HALVES = {"airlineStats_OFFLINE", "airlineStats_REALTIME"}
+
+
+def test_each_half_has_its_own_report(lab: Any, log_line: Any) -> None:
+    path = lab.root / "airlineStats.json"
+    path.write_text(json.dumps(HYBRID))
+    lab.log(*[log_line("airlineStats_REALTIME", "SELECT COUNT(*) FROM airlineStats WHERE Dest = 'JFK'")] * 9)
+    night = lab.night(table_config_paths=[str(path)])
+    failed = lab.run_with_gates(night)
+    assert failed == {}
+    reports = night.store.snapshot("reports", night.date_text)
+    assert reports is not None
+    assert {table for table in reports.tables if table.startswith("airlineStats")} == HALVES
+    offline, realtime = (lab.report(table) for table in sorted(HALVES))
+    assert realtime["summary"]["queries"] == offline["summary"]["queries"] + 9
+    assert realtime["change"]["config"]["tableName"] == "airlineStats_REALTIME"
+    assert realtime["change"]["keys"]["invertedIndexColumns"]["current"] == ["Origin"]
+    assert offline["change"]["keys"]["invertedIndexColumns"]["current"] == []
