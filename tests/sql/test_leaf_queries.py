@@ -30,6 +30,10 @@ def leaves(sql: str) -> dict[str, str]:
 
 
 CASES = {
+    "MINUS, which is EXCEPT": (
+        "SELECT a FROM t WHERE minus(a, 1) = 2 MINUS ALL SELECT b FROM u WHERE c = 3",
+        {"t": "MINUS(a, 1) = 2", "u": "c = 3"},
+    ),
     "names in any case": (
         "SELECT 1 FROM l A JOIN o ON a.L_KEY = O.O_Key WHERE A.L_supp = 5 AND O_DATE > '1995' AND L_QTY = 7",
         {"l": "L_supp = 5 AND L_QTY = 7", "o": "O_DATE > '1995'"},
