@@ -31,7 +31,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -71,6 +71,9 @@ format: $(INSTALLED) ## Mend what can be mended of style and format
 
 bench-advice: $(INSTALLED) ## Print how good the advice is, against every index set that was measured (ARGS=)
 	@$(PYTHON) benchmarks/advice.py $(ARGS)
+
+bench-combined: $(INSTALLED) ## Print how often the interval of what all changes save together holds the real saving (ARGS="--logs 40")
+	@$(PYTHON) benchmarks/combined_saving.py $(ARGS)
 
 bench-tuner: java $(INSTALLED) ## Print how fast a million log records, or a million shapes, become votes (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -122,15 +122,21 @@ def write_log(truth: Truth, path: Path) -> None:
     with path.open("w", encoding="utf-8") as log:
         for number, (sql, weight, entries) in enumerate(truth.templates):
             for _ in range(max(1, round(weight * 10))):
-                log.write(
-                    "2026/11/18 08:00:00.000 INFO [BaseBrokerRequestHandler] [thread] "
-                    f"requestId={number},table={truth.table},timeMs=1,docs=0/1,entries={entries}/0,"
-                    "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/"
-                    "unavailable):1/1/1/0/0/0/0,consumingFreshnessTimeMs=0,servers=1/1,groupLimitReached=false,"
-                    "brokerReduceTimeMs=0,exceptions=0,serverStats=x,offlineThreadCpuTimeNs(total/thread/"
-                    "sysActivity/resSer):0/0/0/0,realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):0/0/0/0,"
-                    f"clientIp=unknown,query={sql}\n"
-                )
+                log.write(log_line(truth.table, number, sql, (entries, 0)))
+
+
+def log_line(table: str, number: int, sql: str, entries: Iterable[float]) -> str:
+    """Return the broker's line of a query; ``entries``: in filter, and post filter."""
+    in_filter, post_filter = map(int, entries)
+    return (
+        "2026/11/18 08:00:00.000 INFO [BaseBrokerRequestHandler] [thread] "
+        f"requestId={number},table={table},timeMs=1,docs=0/1,entries={in_filter}/{post_filter},"
+        "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/"
+        "unavailable):1/1/1/0/0/0/0,consumingFreshnessTimeMs=0,servers=1/1,groupLimitReached=false,"
+        "brokerReduceTimeMs=0,exceptions=0,serverStats=x,offlineThreadCpuTimeNs(total/thread/"
+        "sysActivity/resSer):0/0/0/0,realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):0/0/0/0,"
+        f"clientIp=unknown,query={sql}\n"
+    )
 
 
 def sources(truth: Truth, folder: Path) -> Iterator[tuple[str, list[str], str]]:

@@ -178,3 +178,20 @@ def test_the_sort_order_does_not_flap() -> None:
         last = frozenset(item.index for item in found.sort_order.chosen)
         told.append([item.index.column for item in found.sort_order.chosen])
     assert told == [["a"]] * 4
+
+
+def test_a_sort_order_takes_the_room_that_k_leaves() -> None:
+    voted = votes([WANTS_B, (B, "sorted:b", 90_000.0)]).to_pylist()
+    voted[1]["leg"] = 1
+
+    def advised_with(most: int) -> TableAdvice:
+        settings, of_night = settings_with(max_indexes=most), pa.Table.from_pylist(voted, VOTES)
+        return advised("t", [B], of_night, table("b"), settings, "all")
+
+    beside, alone = advised_with(2), advised_with(1)
+    assert beside.sort_order is not None
+    assert [str(item.index) for item in beside.sort_order.chosen] == ["sorted:b"]
+    assert alone.sort_order is not None and alone.sort_order.chosen == ()
+    assert chosen(alone) == chosen(beside) == ["inverted:b"]
+    assert ("sorted:b", "over_max_indexes") in [(str(item.index), item.code) for item in alone.refused]
+    assert not any(item.index.family == "sorted" for item in beside.refused)

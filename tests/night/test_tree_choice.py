@@ -156,3 +156,42 @@ def test_the_tree_of_the_last_advice_is_known_and_stays() -> None:
 
 def test_too_few_queries_are_no_reason_for_a_tree() -> None:
     assert advice(tree("a", A), num_queries_threshold=1_000).answers.answers == ()
+
+
+def test_k_bounds_trees_and_indexes_together() -> None:
+    great, small = tree("a", A, saving=150_000.0), tree("b", B, saving=30_000.0)
+    for most in (1, 2, 3):
+        found = advice(great, max_indexes=most)
+        assert len(chosen(found)) + len(found.answers.answers) == min(most, 2)
+    found = advice(great, max_indexes=1)
+    assert found.answers.answers == (answer_of(great),), "it saves most"
+    assert {str(item.index): item.code for item in found.refused}["inverted:b"] == "over_max_indexes"
+    found = advice(small, max_indexes=1)
+    assert found.answers.answers == () and len(chosen(found)) == 1
+
+
+def test_a_tree_that_k_leaves_out_is_refused_for_it() -> None:
+    found = advice(tree("a", A, saving=150_000.0), tree("b", B, saving=140_000.0), max_indexes=1)
+    assert len(found.answers.answers) == 1 and chosen(found) == []
+    ((answer, verdict),) = found.answers.refused
+    assert (answer.columns, verdict.code) == (("b",), "over_max_indexes")
+
+
+def test_the_curve_holds_the_best_set_of_each_number_and_the_chosen_one() -> None:
+    found = advice(tree("a", A), max_indexes=3)
+    points = found.recommendation.curve
+    assert [(point.k, len(point.indexes) + len(point.answers)) for point in points] == [(1, 1), (2, 2)]
+    assert points[0].answers == found.answers.answers, "the tree saves most by itself"
+    assert points[-1].saving == found.combined.saving
+    assert list(points[-1].indexes) == [item.index for item in found.recommendation.chosen]
+    ratios = [point.saving.ratio for point in points]
+    assert ratios == sorted(ratios)
+
+
+def test_indexes_save_by_themselves_whatever_tree_stands_beside_them() -> None:
+    # Both shapes read one base: two indexes save all, with a tree for one of the shapes or without it.
+    alone, beside = advice(max_indexes=2), advice(tree("a", A, saving=40_000.0), max_indexes=3)
+    assert chosen(alone) == chosen(beside)
+    assert alone.recommendation.saving.ratio == beside.recommendation.saving.ratio == pytest.approx(1.0)
+    found = advice(tree("a", A), max_indexes=3)
+    assert found.combined.parts == pytest.approx({"indexes": 0.5, "star_tree": 0.5})

@@ -35,7 +35,8 @@ def test_runs_of_whole_rows_spread_from_the_first_to_the_last(rows: int, max_row
     assert len(kept) <= max_rows
     assert len(set(kept.tolist())) == len(kept), "no row twice"
     assert (kept[0], kept[-1]) == (0, rows - 1)
-    assert np.count_nonzero(np.diff(kept) != 1) <= RUNS - 1
+    # Code r follows row r: there are more runs than of rows in no order.
+    assert np.count_nonzero(np.diff(kept) != 1) <= max(RUNS, max_rows // 16) - 1
     many = thin.columns["many"]
     assert many.offsets is not None
     for position, row in enumerate(kept):

@@ -257,3 +257,15 @@ def test_the_most_selective_three_of_seven_columns_are_known_to_save_most(window
     found = savings(shape, [segment], candidates=candidates)
     assert found["e+f+g"] > max(saved for columns, saved in found.items() if len(columns) == 3)
     assert found["d+e+f+g"] > found["e+f+g"]
+
+
+def test_a_query_of_which_the_sampled_rows_hold_nothing_saves_what_the_others_do(window_of: Windows) -> None:
+    shape = workload(
+        "select count(*) from t where a = 1 and b = 1", 60, queries=3, entries_scanned_in_filter=180
+    )
+    # The broker counted entries for it, so it read segments or rows that were not sampled.
+    shape.instances[(("77",), ("1",))] = Instance(2, 120, 2 * 60.0**2, segments_matched=2)
+    found = savings(shape, [window_of(a=[1, 2, 3, 4] * 10, b=[1] * 40)])
+    alone = savings(workload(shape.text, 60), [window_of(a=[1, 2, 3, 4] * 10, b=[1] * 40)])
+    assert found == {name: pytest.approx(3 * saving) for name, saving in alone.items()}
+    assert alone["a"] > 0

@@ -102,6 +102,16 @@ def test_a_window_equals_the_same_rows_of_its_source(
         assert decoded(window.columns[column]) == expected(part, column), column
 
 
+@pytest.mark.parametrize(("place", "first_row"), [(0.0, 0), (0.25, 122), (1.0, 488)])
+def test_a_part_of_a_segment_lies_where_it_was_asked_for(
+    place: float, first_row: int, segment_files: Files, source_rows: Rows
+) -> None:
+    rows = source_rows("tiny")[first_row : first_row + 12]
+    window = read_row_window(segment_files[TINY[0]], ["i_int", "mv_str"], max_rows=12, place=place)
+    assert decoded(window.columns["i_int"]) == expected(rows, "i_int")
+    assert decoded(window.columns["mv_str"]) == expected(rows, "mv_str")
+
+
 def test_column_names_with_dots(segment_files: Files, source_rows: Rows) -> None:
     rows = source_rows("tiny")
     window = read_row_window(segment_files["tiny_dot"], ["a.b", "s.city.name"], max_rows=500)

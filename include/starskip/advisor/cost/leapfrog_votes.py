@@ -69,5 +69,6 @@ def _saved(
         reads = without[:, None] > 0
         with np.errstate(divide="ignore", invalid="ignore"):
             saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
-        saved_by_disjunct.append(Saved(np.where(reads, saved, 0.0), np.where(reads, 0.0, with_indexes)))
+        lost = np.where(reads, 0.0, with_indexes)
+        saved_by_disjunct.append(Saved(np.where(reads, saved, 0.0), lost, without > 0))
     return saved_by_disjunct

@@ -254,7 +254,9 @@ def _estimate_sample(
 ) -> pa.RecordBatch:
     layout = read_segment_layout(sample.file, TarLimits(), whole=False)
     facts = segment_facts(sample.file, layout)
-    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS, layout=layout)
+    # Of segments that are too large to be read whole, each is read at another place.
+    place = (sample.position + 0.5) / sample.segments
+    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=place)
     window = thin_window(whole, sample.rows)
     state = SegmentState(
         rules=plan.rules,

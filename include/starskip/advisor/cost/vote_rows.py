@@ -25,11 +25,14 @@ class Saved:
 
     ``ratios``: share of the query's entries that is saved. ``lost``: entries that a query would read if it
     reads nothing today, such as a query that the present sorted column answers, after another sorting; there
-    are no observed entries to scale.
+    are no observed entries to scale. ``is_known``: by instance, whether its ratio is known; False for a query
+    of which the simulated rows hold nothing, such as the hour that lies between two of them. It is taken to
+    save what the others of its shape do. None: all are.
     """
 
     ratios: Ratios
     lost: Ratios
+    is_known: npt.NDArray[np.bool_] | None = None
 
 
 def vote_rows(
@@ -47,6 +50,8 @@ def vote_rows(
     entries = np.array([i.estimated_entries for i in workload.instances.values()], dtype=float)
     squared = np.array([i.estimated_entries_squared for i in workload.instances.values()], dtype=float)
     queries = np.array([i.estimated_queries for i in workload.instances.values()], dtype=float)
+    if saved.is_known is not None:
+        entries, squared = entries * saved.is_known, squared * saved.is_known
     sampled = entries.sum()
     weight = workload.weight
     if not weight or (sampled <= 0 and not saved.lost.any()):

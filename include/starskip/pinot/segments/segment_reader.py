@@ -38,14 +38,18 @@ def read_row_window(
     *,
     max_rows: int,
     layout: SegmentLayout | None = None,
+    place: float = 0.0,
 ) -> RowWindow:
-    """Return the first ``max_rows`` rows of ``columns``, all rows if there are fewer.
+    """Return ``max_rows`` consecutive rows of ``columns``, all rows if there are fewer.
 
+    ``place``: where they lie, from 0 for the first rows to 1 for the last ones.
     A column that is missing, of an encoding not read, or needs more than MAX_COLUMN_BYTES stands in
     ``unreadable`` with the reason. Raises DamagedSegment. The tar is decompressed up to its metadata, if its
     ``layout`` was not read before, then once up to the last byte that a column needs.
     """
     limits = TarLimits()
     layout = layout or read_segment_layout(file, limits, whole=False)
-    rows = range(min(max_rows, layout.metadata.rows))
+    count = min(max_rows, layout.metadata.rows)
+    first = round(place * (layout.metadata.rows - count))
+    rows = range(first, first + count)
     return read_window(file, layout, tuple(dict.fromkeys(columns)), rows, MAX_COLUMN_BYTES, limits)
