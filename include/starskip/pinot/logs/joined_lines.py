@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from starskip.pinot.logs.log_formats import KNOWN_FORMATS, LogFormats
 from starskip.pinot.logs.log_record import KEPT_BYTES, MAX_RECORD_BYTES, LogRecord
 from starskip.pinot.logs.record_start import EVENT_START
-from starskip.pinot.logs.unwrap_lines import Key, LineUnwrapper, Piece, as_record
+from starskip.pinot.logs.unwrap_lines import OF_USER, Key, LineUnwrapper, Piece, as_record
 from starskip.storage.files.file_blocks import DamagedFileError
 
 HEAD_BYTES = 256 << 10
@@ -22,41 +23,42 @@ _MOST_WAITING_BYTES = 64 << 20
 """Lines and bytes behind an open record: past them it ends, whatever follows."""
 
 
-def is_wrapped(head: bytes, message_field: str = "") -> bool:
-    """Return whether more records begin within a wrapper than as they are, in the head of a file."""
-    unwrapper = LineUnwrapper(message_field)
-    taught = _records_of(unwrapper, head)
-    if not any(taught):  # perhaps of wrapped lines, or of an object that is longer than the head
-        return None in taught or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
+def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN_FORMATS) -> bool:
+    """Return whether more records begin within a wrapper than as they are, in the head of a file.
+
+    A user's wrapper is around the whole file if it is around one line.
+    """
+    unwrapper = LineUnwrapper(message_field, formats)
+    taught = _told_of(unwrapper, head)
+    if any(piece.key[:1] == (OF_USER,) for piece in taught):
+        return True
+    if not any(piece.begins for piece in taught):
+        # Perhaps wrapped lines before the first record, or an object that is longer than the head.
+        return bool(taught) or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
     # What was learned holds for the lines before, too, which seemed to be records of their own.
-    found = [is_wrapped for is_wrapped in _records_of(unwrapper, head) if is_wrapped is not None]
+    found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if piece.begins]
     wrapped = sum(found)
     return wrapped > len(found) - wrapped or (2 * wrapped == len(found) and found[0])
 
 
-def _records_of(unwrapper: LineUnwrapper, head: bytes) -> list[bool | None]:
-    """Return for each record of a head whether it is wrapped, None for wrapped lines that begin none."""
+def _told_of(unwrapper: LineUnwrapper, head: bytes) -> list[Piece]:
+    """Return the pieces of a head that begin a record or were wrapped, and teach the unwrapper."""
     unwrapper.forget_open_lines()
-    pieces = (
-        piece
-        for line in head.split(b"\n")[:_HEAD_LINES]
-        for piece in unwrapper.pieces(0, line.removesuffix(b"\r"))
-    )
-    return [
-        bool(piece.all_wrappers) if piece.begins else None
-        for piece in pieces
-        if piece.begins or piece.wrappers
-    ]
+    lines = enumerate(head.split(b"\n")[:_HEAD_LINES])
+    pieces = (piece for number, line in lines for piece in unwrapper.pieces(number, line.removesuffix(b"\r")))
+    return [piece for piece in pieces if piece.begins or piece.wrappers]
 
 
-def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) -> Iterator[LogRecord]:
+def wrapped_records(
+    blocks: Iterator[bytes], head: bytes, message_field: str, formats: LogFormats = KNOWN_FORMATS
+) -> Iterator[LogRecord]:
     """Yield the records of a whole file, in the order of their first lines; ``head``: its first bytes.
 
     Memory is bounded by the records that lie between one another. A file that breaks has a record of its own
     that says so.
     """
-    unwrapper = LineUnwrapper(message_field)
-    _records_of(unwrapper, head)
+    unwrapper = LineUnwrapper(message_field, formats)
+    _told_of(unwrapper, head)
     unwrapper.forget_open_lines()
     joined = _JoinedLines()
     position = 0
@@ -65,7 +67,7 @@ def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) ->
             text = line.removesuffix(b"\r")
             pieces = [Piece(position, 1, text, (position,))] if flaw else unwrapper.pieces(position, text)
             for piece in pieces:
-                yield from joined.add(piece, flaw)
+                yield from joined.add(piece, flaw or piece.flaw)
     except DamagedFileError as damage:
         yield from joined.rest(unwrapper.rest())
         yield LogRecord(position + 1, 1, str(damage).encode(), damage.reason)
