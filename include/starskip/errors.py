@@ -65,6 +65,15 @@ class UnsupportedQuery(StarskipError):
         self.reason = reason
 
 
+class FamilyFault(StarskipError):
+    """The code of a user's index family raised, or returned a wrong value; ``family`` names it."""
+
+    def __init__(self, message: str, *, family: str) -> None:
+        """Keep the name of the family beside the message."""
+        super().__init__(message)
+        self.family = family
+
+
 class StorageError(StarskipError):
     """A store that cannot keep what artefacts promise, or that failed; ``location`` names it."""
 

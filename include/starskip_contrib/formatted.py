@@ -130,6 +130,11 @@ class Formatted(ColumnIndex):
         of = self.sql_format
         return {"values": of.sql.format(columns[0]), "unsure": of.unsure.format(columns[0])}
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:
+        """See SkippingIndex.questions."""
+        of_python = f"{AGENT_NAME_FUNCTION.removeprefix('udf:')}({columns[0]})"
+        return [of_python if self.sql_format is None else self.sql_format.sql.format(columns[0])]
+
     def collector(self, schema: pa.Schema) -> FileCollector:  # noqa: ARG002 - texts are of one type
         """See SkippingIndex.collector."""
         return _CalledCollector(self.python_format) if self.python_format else _SureCollector()

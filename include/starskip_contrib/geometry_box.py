@@ -50,6 +50,11 @@ class GeometryBox(ColumnIndex):
         """See SkippingIndex.collector."""
         return _BoxesCollector(self.boxes)
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:
+        """See SkippingIndex.questions."""
+        (column,) = columns
+        return [f"ST_Intersects({column}, ?)", f"ST_Within({column}, ?)", f"ST_Distance({column}, ?) < 3.0D"]
+
     def label(self, node: Expression) -> Clause | None:
         """Label the functions of the column, or of a constructor's call with it, and a literal geometry."""
         if not _has_function(node):

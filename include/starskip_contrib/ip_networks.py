@@ -73,6 +73,10 @@ class IpNetworks(GapList):
         """See SkippingIndex.row_values."""
         return {"values": columns[0]}
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:
+        """See SkippingIndex.questions."""
+        return [f"ip_in_network({columns[0]}, concat(?, '/{bits}'))" for bits in (8, 16, 24, 30)]
+
     def label(self, node: Expression) -> Clause | None:
         """Label ``ip_in_network(c, 'network')``."""
         match node:

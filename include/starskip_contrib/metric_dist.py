@@ -100,6 +100,13 @@ class MetricDist(SkippingIndex):
         """See SkippingIndex.collector."""
         return DistancesCollector(self.metric, schema.field("values").type)
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:
+        """See SkippingIndex.questions."""
+        if self.metric == TEXT_METRIC:
+            return [f"levenshtein({columns[0]}, ?)"]
+        point = ", ".join(["cast(? AS double)"] * len(columns))
+        return [f"{self.metric}_distance({', '.join(columns)}, {point})"]
+
     def label(self, node: Expression) -> Clause | None:
         """Label comparisons of the distance to a literal point."""
         found = comparison_of_function(node, self._is_function, "double")

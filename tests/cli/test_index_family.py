@@ -174,7 +174,6 @@ def test_a_night_advises_it_and_its_report_says_so(
         ("def (", "SyntaxError", 3),
         ("import sys; sys.exit(5)", "SystemExit: 5", 3),
         ("import not_there_at_all", "not_there_at_all", 3),
-        ("from starskip.advisor.families.families import BUILT_IN as FAMILIES", "is called", 3),
     ],
 )
 def test_a_module_that_is_none_is_one_line(
@@ -203,34 +202,6 @@ def test_a_module_with_its_ending_gets_a_hint(
     )
     assert result.exit_code == 2
     assert "leave .py out: the module is called partitions" in result.stderr
-
-
-ONE_FAILS = """
-from starskip.advisor.families.answer import AnswerOffer
-from starskip.advisor.families.family import Family
-
-def answer(queries):
-    if queries.table == "airlineStats":
-        raise KeyError("x")
-    return AnswerOffer()
-
-FAMILIES = (Family("broken", "a thing", "things", answer=answer),)
-"""
-
-
-def test_what_fails_on_one_table_of_tune_costs_the_others_nothing(
-    modules: Path, call: Callable[..., Result], deep_store: Path
-) -> None:
-    Path("broken.py").write_text(ONE_FAILS)
-    given = ("tune", "--log", LOG, "--segments", deep_store, "--families", "broken", "--format", "json")
-    result = call(*given, "--tables", "airlineStats,lineitem", "--index", "inverted,broken")
-    assert result.exit_code == 3
-    assert "table airlineStats: module broken, line 7: broken: answer raised KeyError" in result.stderr
-    assert list(json.loads(result.stdout)["tables"]) == ["lineitem"]
-    alone = call(*given, "--tables", "airlineStats", "--index", "broken")
-    assert alone.exit_code == 3
-    assert alone.stderr.splitlines()[-1].startswith("starskip: module broken, line 7: broken: answer raised")
-    assert alone.stdout == ""
 
 
 def test_the_path_family_of_the_page_has_its_own_words_and_codes(

@@ -149,8 +149,8 @@ def test_an_index_of_a_type_that_no_module_told_of(call: Call, table: Path) -> N
     found = call("skipping", "refresh", table)
     assert found.exit_code == 3
     assert "no index type is called flawed" in found.stderr
-    assert "name its module with --module" in found.stderr
-    assert "unknown type: --module" in call("skipping", "describe", table).stdout
+    assert "name its module with --types" in found.stderr
+    assert "unknown type: --types" in call("skipping", "describe", table).stdout
 
 
 def test_a_module_of_the_current_folder_and_what_it_raises(call: Call, here: Path, table: Path) -> None:

@@ -50,6 +50,7 @@ def test_a_query_that_skips_an_index_gains_nothing_from_it(advised: Advised) -> 
     skipping = f"set skipindexes = 'l_suppkey=inverted&l_partkey=INVERTED,range'; {other}"
     advice = advised([skipping])
     assert (advice["inverted_index_columns"], advice["unparsed"]) == ([], 0)
+    assert all("or with skipIndexes" in refused["detail"] for refused in advice["refused"])
     both = advised([skipping, other])
     assert both["inverted_index_columns"]
     assert both["predicted_saving_ratio"] < 0.51

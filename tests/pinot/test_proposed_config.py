@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from index_choice import edits
-from starskip.pinot.proposed_config import proposed_config, with_edits
+from starskip.pinot.column_key import LaidOver
+from starskip.pinot.proposed_config import KeyEdit, proposed_config, with_edits
 from starskip.pinot.table_config import TableConfig, read_table_configs
 
 TREE = {"dimensionsSplitOrder": ["a"], "functionColumnPairs": ["COUNT__*"]}
@@ -190,3 +191,35 @@ def test_what_was_in_force_and_is_not_dropped_stays(tmp_path_factory: Any, data:
     flag = ["enableDynamicStarTreeCreation"] if len(again.star_tree_index_configs) > kept else []
     assert list(proposed["tableIndexConfig"]) == [*index_config, *flag]
     assert with_edits(config, edits()) == document
+
+
+def test_keys_of_any_kind_are_laid_over_and_take_nothing_away(tmp_path: Path) -> None:
+    change = {
+        "tableIndexConfig": {
+            "bloomFilterColumns": ["a"],
+            "invertedIndexColumns": ["a", "n"],
+            "loadMode": "HEAP",
+        },
+        "fieldConfigList": [
+            {"name": "e", "indexes": {"bloom": {"fpp": 0.2}, "text": {}}, "properties": {"x": "y"}},
+            {"name": "new", "indexes": {"bloom": {}}},
+        ],
+        "metadata": {"customConfigs": None},
+        "segmentsConfig": ["replaces", "a block"],
+        "routing": {"segmentPrunerTypes": ["partition"]},
+    }
+    proposed = with_edits(read(CONFIG, tmp_path), [KeyEdit(LaidOver("mine"), [change, change])])
+    expected = copy.deepcopy(CONFIG)
+    expected["tableIndexConfig"] |= {
+        "bloomFilterColumns": ["a"],
+        "invertedIndexColumns": ["a", "b", "n"],
+        "loadMode": "HEAP",
+    }
+    expected["fieldConfigList"][2] = {
+        "name": "e",
+        "indexes": {"inverted": {}, "range": {}, "bloom": {"fpp": 0.2}, "text": {}},
+        "properties": {"x": "y"},
+    }
+    expected["fieldConfigList"].append({"name": "new", "indexes": {"bloom": {}}})
+    expected["routing"] = {"segmentPrunerTypes": ["partition"]}
+    assert proposed == expected

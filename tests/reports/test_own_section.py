@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 from starskip.advisor.families import families
 from starskip.advisor.families.family import Family
-from starskip.advisor.families.family_section import FamilySection, PairsPicture, ShapePair
+from starskip.advisor.families.family_section import FamilySection, PairsPicture, SectionSource, ShapePair
+from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
-from starskip.reports.family_sections import family_sections
+from starskip.reports.family_sections import collected_sections, family_sections
 from starskip.reports.headline import headline
 from starskip.reports.render_html import render_html
-from starskip.reports.report_files import render_json, render_markdown
+from starskip.reports.report_files import render_json, render_markdown, report_files
 from starskip.reports.report_summary import report_summary
+from starskip.storage.manifest import Part
 
 HTML = """<section id="zones">
 <h2>Zones</h2>
@@ -125,3 +127,59 @@ def test_where_its_module_is_not_loaded_nobody_knows_what_may_be_shown(evidence:
         assert "secret" not in text
         assert "1,234 zones" not in text
     assert all(section is not SECTION for section, _ in family_sections(evidence))
+
+
+def raising(*_: Any) -> Any:
+    raise KeyError("'a literal'")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        *(
+            ({name: raising}, f"zone: section: {name} raised KeyError: ?")
+            for name in ("masked", "picture", "figures")
+        ),
+        *(
+            ({name: raising}, f"zone: section: {name} raised")
+            for name in ("summary", "chosen", "change", "gain")
+        ),
+        ({"gain": lambda _: "less"}, "zone: section: gain returned str, not list"),
+        (
+            {"figures": lambda *_: [("zones", 3)]},
+            "zone: section: figures returned a sentence that is no text",
+        ),
+        ({"masked": lambda _: {"x": {1}}}, "zone: section: masked returned a section that is no JSON"),
+        (
+            {"html": "{{ section.zones.missing.deeper }}"},
+            "family zone: section: a template raised UndefinedError",
+        ),
+        ({"markdown": "{% if %}"}, "family zone: section: a template raised TemplateSyntaxError"),
+    ],
+)
+def test_a_section_that_fails_is_left_out_and_the_report_says_so(
+    fields: dict[str, Any], words: str, evidence: Evidence, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    zone = Family("zone", "a zone", "zones", answer=raising, section=lambda: replace(SECTION, **fields))
+    monkeypatch.setattr(families, "_known", {**families._known, "zone": guarded(zone, "zone_module")})
+    files = {name: text.decode() for name, text in report_files(evidence).items()}
+    found = evidence_from_json(files["report.json"], "report.json")
+    assert found.sections == {}
+    assert words in found.not_used["zone"]
+    assert "`zone` is not used, because" in files["report.md"]
+    assert "zone is not used, because" in files["report.html"]
+    assert "secret" not in str(files)
+    plain = replace(found, not_used={})
+    assert render_json(plain) == render_json(replace(evidence, sections={}))
+
+
+def test_what_fails_while_it_collects_is_told_too() -> None:
+    zone = Family(
+        "zone", "a zone", "zones", answer=raising, section=lambda: replace(SECTION, collect=raising)
+    )
+    part = Part((), {"not_used": {"other": "it failed before"}})
+    source = SectionSource(None, "t", part, ())  # type: ignore[arg-type]
+    found = collected_sections(source, [guarded(zone, "zone_module")])
+    assert found["sections"] == {}
+    assert found["not_used"]["other"] == "it failed before"
+    assert "zone: section: collect raised KeyError" in found["not_used"]["zone"]

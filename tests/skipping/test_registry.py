@@ -47,7 +47,7 @@ def test_a_specification_is_the_name_of_its_index(specification):
         ("minmax:", "write KIND:COLUMN"),
         ("minmax:a b", "backticks"),
         ("minmax:a..b", "write KIND:COLUMN"),
-        ("zonemap:c", "no index type is called zonemap; known are bloom.* name its module with --module"),
+        ("zonemap:c", "no index type is called zonemap; known are bloom.* name its module with --types"),
         ("minmax:a,b", "takes one column"),
         ("minmax:a:1", "takes no arguments"),
         ("bloom:a:2", "ratio of false positives"),

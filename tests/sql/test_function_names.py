@@ -32,6 +32,8 @@ def filter_of(condition: str) -> Predicate:
         ("greater_than(3, a)", "3 > a"),
         ("isNull(a)", "a IS NULL"),
         ("IS_NOT_NULL(a)", "a IS NOT NULL"),
+        ("OR(a = 1, b > 2, c < 3)", "(a = 1 OR b > 2 OR c < 3)"),
+        ("and(a = 1, b > 2)", "(a = 1 AND b > 2)"),
         ("a LIKE 'x' ESCAPE '!'", "a LIKE 'x'"),
     ],
 )
@@ -79,7 +81,7 @@ def test_an_aggregation_needs_all_rows(item: str) -> None:
 @pytest.mark.parametrize(
     "item",
     [
-        *("HOUR(c, 'Europe/Berlin')", "minute(c, 'CET')", "dayOfMonth(c, 'UTC')", "minus(c, d)", "mod(c, 2)"),
+        *("HOUR(c, 'Europe/Berlin')", "minute(c, 'CET')", "dayOfMonth(c, 'UTC')", "minus(c, d)", "DIV(c, 2)"),
         *(
             "weekOfYear(c, 'UTC')",
             "split(c, ',', 1)",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,6 +17,7 @@ from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import existing_metadata, read_metadata
 from starskip.file_metadata.refresh_metadata import Refreshed
 from starskip.file_metadata.table_metadata import TableMetadata
+from starskip.lake.open_lake_table import FORMATS
 from starskip.lake.table_folder import table_folder
 from starskip.settings import Settings
 from starskip.storage.encryption.keyring import Keyring
@@ -31,6 +33,7 @@ of_metadata = click.option(
     "opensearch://HOST:PORT/PREFIX (docs/metadata-stores.md).",
 )
 of_modules = click.option(
+    "--types",
     "--module",
     "modules",
     multiple=True,
@@ -43,6 +46,24 @@ of_reader_options = click.option(
 as_output = click.option(
     "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
 )
+
+
+def output_or_table_format(*outputs: str, tables: Sequence[str] = FORMATS) -> Callable[[Any], Any]:
+    """Return the option --format of a command whose output and whose table both have formats."""
+    of_tables = [each for each in tables if each not in outputs]
+    return click.option(
+        "--format",
+        "formats",
+        multiple=True,
+        type=click.Choice([*outputs, *of_tables]),
+        callback=lambda _context, _option, given: (
+            next((each for each in reversed(given) if each in outputs), outputs[0]),
+            next((each for each in reversed(given) if each not in outputs), None),
+        ),
+        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or the table's format; "
+        "repeatable.",
+    )
+
 
 of_grace = grace_option(
     float(Settings().retention.vacuum_grace_hours),

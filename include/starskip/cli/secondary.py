@@ -23,10 +23,12 @@ from starskip.cli.lake_table import (
 )
 from starskip.cli.progress import progress
 from starskip.cli.secondary_query import explain, of_version, query, require_indexes
-from starskip.errors import ConfigError, printable
+from starskip.cli.seed_option import of_seed, seed_or_any
+from starskip.errors import ConfigError, StarskipError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
 from starskip.lake.open_lake_table import FORMATS
+from starskip.secondary.check_answers import UnlikeScan, check_answers
 from starskip.secondary.check_indexes import check_indexes
 from starskip.secondary.lifecycle import (
     create_indexes,
@@ -39,6 +41,8 @@ from starskip.secondary.lifecycle import (
 )
 from starskip.secondary.secondary_index import secondary_index
 
+_PREDICATES = 200
+_FILES_NAMED = 5
 _spark = click.option(
     "--spark",
     "on_spark",
@@ -208,22 +212,61 @@ def vacuum(path: str, grace_hours: float, root: str | None) -> None:
 
 @secondary.command(name="check")
 @of_path
-@as_output
+@click.option(
+    "--predicates",
+    type=click.IntRange(0, 100_000),
+    default=_PREDICATES,
+    show_default=True,
+    metavar="N",
+    help="How many random predicates are asked.",
+)
+@of_seed
+@click.option("--format", "output", type=click.Choice(["json", "text"]), default="json", show_default=True)
 @of_metadata
-def check(path: str, output: str, root: str | None) -> None:
-    """Compare each entry of the indexes with the rows of the table, and print the first difference.
+def check(path: str, predicates: int, seed: int | None, output: str, root: str | None) -> None:
+    """Hold the indexes against the rows of the table, and print the first difference.
+
+    Each row must have its entries, and each entry its row. Then random predicates of the table's own columns
+    are asked: each index must find the rows that a scan finds. Exit code 3 if something differs.
 
     \b
-    Example:
-      starskip secondary check /lake/events --format json
+    Examples:
+      starskip secondary check /lake/events
+      starskip secondary check /lake/events --predicates 2000 --seed 7
     """  # noqa: D301
     require_indexes(path, root)
+    chosen = seed_or_any(seed)
     counts = check_indexes(path, root=metadata_root(root), watched=lambda files: progress("checking", files))
+    try:
+        found = check_answers(
+            path,
+            predicates=predicates,
+            seed=chosen,
+            root=metadata_root(root),
+            watched=lambda files: progress("scanning", files),
+        )
+    except UnlikeScan as error:
+        raise StarskipError(f"{error} (--seed {chosen} --predicates {predicates})") from None
+    document = {
+        "predicates": found.predicates,
+        "entries": sum(counts.values()),
+        "wrong": 0,
+        "seed": chosen,
+        "indexes": counts,
+        "answers": found.asked,
+        "files_not_indexed": len(found.beside),
+    }
+    if found.beside:
+        some = ", ".join(printable(each, 200) for each in found.beside[:_FILES_NAMED])
+        more = f" and {len(found.beside) - _FILES_NAMED:,} more" if len(found.beside) > _FILES_NAMED else ""
+        click.echo(f"new or changed since the last refresh, and scanned by queries: {some}{more}", err=True)
     if output == "json":
-        click.echo(json.dumps({"predicates": sum(counts.values()), "wrong": 0, "indexes": counts}))
+        click.echo(json.dumps(document))
         return
     for index, entries in counts.items():
-        click.echo(f"{index}  {entries:,} entries agree with the rows")
+        click.echo(
+            f"{index}  {entries:,} entries agree with the rows, {found.asked[index]:,} answers with a scan"
+        )
 
 
 @secondary.command(name="describe")

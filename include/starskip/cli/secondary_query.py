@@ -6,14 +6,18 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
-from starskip.cli.lake_table import metadata_root, of_metadata, of_path, require_table
+from starskip.cli.lake_table import (
+    metadata_root,
+    of_metadata,
+    of_path,
+    output_or_table_format,
+    require_table,
+)
 from starskip.errors import SourceError
-from starskip.lake.open_lake_table import FORMATS
 from starskip.secondary import open_table
 from starskip.secondary.indexed_table import QueryResult
 from starskip.secondary.json_rows import json_rows
@@ -28,27 +32,10 @@ of_version = click.option(
 )
 
 
-def _formats(*outputs: str) -> Callable[[Any], Any]:
-    """Return the option --format of a command whose output and whose table both have formats."""
-    of_tables = [each for each in FORMATS if each not in outputs]
-    return click.option(
-        "--format",
-        "formats",
-        multiple=True,
-        type=click.Choice([*outputs, *of_tables]),
-        callback=lambda _context, _option, given: (
-            next((each for each in reversed(given) if each in outputs), outputs[0]),
-            next((each for each in reversed(given) if each not in outputs), None),
-        ),
-        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or the table's format; "
-        "repeatable.",
-    )
-
-
 @click.command(name="explain")
 @of_path
 @_condition
-@_formats("text", "json")
+@output_or_table_format("text", "json")
 @of_version
 @of_metadata
 def explain(
@@ -93,7 +80,7 @@ def explain(
     metavar="INDEX",
     help="Force the path: the indexes to intersect, or scan; repeatable.",
 )
-@_formats("json", "csv")
+@output_or_table_format("json", "csv")
 @of_version
 @of_metadata
 def query(

@@ -32,6 +32,7 @@ from starskip.cli.lake_table import (
     reader_options,
     require_table,
 )
+from starskip.cli.skipping_check import check
 from starskip.cli.skipping_contents import describe, explain, list_indexes
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, printable
@@ -290,3 +291,4 @@ def _require_one(specifications: Sequence[str]) -> None:
 skipping.add_command(describe)
 skipping.add_command(list_indexes)
 skipping.add_command(explain)
+skipping.add_command(check)

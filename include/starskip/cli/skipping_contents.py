@@ -142,7 +142,7 @@ def _size(size_bytes: float | None) -> str:
 
 def _not_understood(fault: str | None) -> str:
     # Other errors come from a user's own type.
-    return "unknown type: --module" if fault is None or "--module" in fault else printable(fault, 60)
+    return "unknown type: --types" if fault is None or "--types" in fault else printable(fault, 60)
 
 
 def explained_text(document: Mapping[str, Any]) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
+from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
@@ -150,39 +151,46 @@ def tune(
     if query_weights is not None:
         settings_given["workload__query_weights"] = _query_weights(query_weights)
     modules = table_names(family_modules)
+    wrong: list[str] = []
     try:
-        settings = family_defaults(modules)
+        settings = family_defaults(modules, wrong)
         given = given_settings(settings_given)
         settings = checked_overrides(settings, given, origin="arguments")
         by_name = named_settings(named)
         settings = checked_overrides(settings, by_name, origin="--set")
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
-        families = families_named(names, load_families(modules))
+        families = families_named(names, load_families(modules, []))
     except ConfigError as error:
-        raise click.UsageError(str(error)) from error
+        raise click.UsageError("; ".join([str(error), *wrong])) from error
     if config_outs and len(configs) != len(config_outs):
         raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
     wanted = table_names(tables)
     current = read_table_configs(configs)
-    in_force = configured_indexes(current, families.known)
-    request = TuneRequest(logs, segments, wanted, in_force, families, settings, metadata, weights, current)
+    in_force, faults = without_faulty(
+        {}, lambda names: configured_indexes(current, families.without(names).known)
+    )
+    request = TuneRequest(
+        logs, segments, wanted, in_force, families, settings, metadata, weights, current, faults
+    )
     outs = [ConfigOut(*each, families.asked) for each in zip(configs, config_outs, strict=False)]
     with located_faults(modules):
         answer = tune_tables(request, progress)
     for warning in [each for out in outs for each in out.write(answer.tables)]:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
-    for warning in answer.warnings:
+    of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
+    for warning in (*wrong, *answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)
     basis = _basis(request)
     if basis and output == "json":
         click.echo(f"starskip: note: {basis}", err=True)
+    told = [(each, families.without(each.not_used)) for each in answer.tables]
     if output == "json":
-        click.echo(json.dumps({"tables": {a.table: tune_document(a, families) for a in answer.tables}}))
+        click.echo(json.dumps({"tables": {each.table: tune_document(each, used) for each, used in told}}))
     else:
-        text = "\n\n".join(tune_text(a, families, is_guess=not logs) for a in answer.tables)
+        text = "\n\n".join(tune_text(each, used, is_guess=not logs) for each, used in told)
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
     if answer.failures:
         click.get_current_context().exit(BAD_INPUT)

@@ -40,6 +40,10 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
                 "detail": item.detail,
             }
             for item in advice.refused
+        ]
+        + [
+            {name: value for name, value in answer.to_document().items() if name != "size_bytes"}
+            for answer in advice.refused_answers()
         ],
         "drops": [
             {
@@ -57,6 +61,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
         "combined": advice.combined.to_document(),
+        **({"not_used": dict(advice.not_used)} if advice.not_used else {}),
         **_proof(advice),
         **_of_log(advice),
     }

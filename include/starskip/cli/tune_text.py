@@ -59,6 +59,12 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         for item in advice.refused
     )
     lines.extend(
+        f"  refused {_family_words(kind)} by {printable(', '.join(answer.columns), 200)}:"
+        f" {answer.verdict.code} ({printable(answer.verdict.detail)})"
+        for answer in advice.refused_answers()
+        if (kind := answer.verdict.index.family)
+    )
+    lines.extend(
         f"  drop {_family_words(drop.index.family)} on {printable(drop.index.column, 80)}:"
         f" {printable(drop.detail)}"
         for drop in advice.drops
@@ -66,7 +72,11 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
     lines.extend(
         f"  {_family_words(answer.family)} by {printable(', '.join(answer.columns), 200)}:"
         f" {percent(answer.saving_ratio)} of all entries, in filters and behind them"
+        + (f" ({answer.amount:,.0f} {printable(answer.unit.name, 60)})" if answer.unit else "")
         for answer in advice.chosen_answers()
+    )
+    lines.extend(
+        f"  not used, {_family_words(family)}, because {why}" for family, why in advice.not_used.items()
     )
     if gap := gap_words(advice.gap_ratio).strip():
         lines.append(f"  {gap[:1].lower()}{gap[1:].removesuffix('.')}")

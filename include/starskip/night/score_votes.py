@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
-from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
+from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.run.gate import mapping_of
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
@@ -51,7 +52,8 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     workload = night.store.snapshot("workload", night.date_text)
     assert workload is not None
     left = counted.left_of(tables)
-    scored = table_by_table(left, partial(_scored, engine, night, workload))
+    faults: dict[str, Mapping[str, str]] = {}
+    scored = table_by_table(left, partial(_soundly_scored, engine, night, workload, faults))
     sizes, votes = (_together([both[number] for both in scored.results]) for number in (0, 1))
     failures = counted.failures | scored.failures
     night.publish("index_sizes", sizes)
@@ -61,7 +63,29 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
         "shapes": _row_count(_together(counted.results)),
         "votes": _row_count(votes),
     }
-    return StageResult(counts, (*left_out_words(busy), *failure_warnings("score_votes", failures)))
+    of_families = [each for table in sorted(faults) for each in fault_warnings(faults[table], [table])]
+    failed = failure_warnings("score_votes", failures)
+    return StageResult(counts, (*left_out_words(busy), *of_families, *failed))
+
+
+def _soundly_scored(
+    engine: Engine,
+    night: Night,
+    workload: Snapshot,
+    all_faults: dict[str, Mapping[str, str]],
+    tables: Sequence[str],
+) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
+    """Return the parts of ``_scored``, of a single table without families that fail in it."""
+    if len(tables) != 1:
+        # What fails then is worked on table by table.
+        return _scored(engine, night, workload, tables)
+    (sizes, votes), faults = without_faulty(
+        {}, lambda names: _scored(engine, night.without_families(names), workload, tables)
+    )
+    if not faults:
+        return sizes, votes
+    all_faults[tables[0]] = faults
+    return sizes, {table: Part(part.files, {NOT_USED: faults}) for table, part in votes.items()}
 
 
 def _scored(
@@ -105,7 +129,7 @@ def _workload_parts(
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)
-    names = known_names(read_overviews(engine, night, tables), settings.scoring.pinot_version)
+    names = known_names(sound_overviews(engine, night, tables), settings.scoring.pinot_version)
     count = partial(
         count_shapes,
         instances_per_shape=settings.workload.instances_per_shape,

@@ -8,7 +8,7 @@ Families of indexes of files also publish advice of their own, from ``lake_queri
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.cost.read_overviews import read_overviews
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice, families_of_night
+from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.run.gate_verdicts import usable_tables
@@ -27,7 +28,9 @@ from starskip.advisor.selection.advise_table import advise_table
 from starskip.advisor.selection.past_nights import past_nights
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.shape_workload import workload_shapes
+from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.pinot.table_config import TableConfig
@@ -36,6 +39,9 @@ from starskip.storage.schemas import RECOMMENDATIONS
 from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.staged_write import StagedWrite
 from starskip.tables.table_overview import TableOverview
+
+_MOST_REFUSED = 200
+"""Refused answers of a table that its part keeps."""
 
 
 def select_indexes(engine: Engine, night: Night) -> StageResult:
@@ -51,6 +57,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
     left = found.left_of(tables)
     families = families_of_night(night)
+    warnings: list[str] = []
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
@@ -63,9 +70,13 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
                 for answer in each.advice.answers.answers
             )
         if family.measured is not None:
-            of_family = {table: advised[table].measured[family.name] for table in left}
-            counts[f"chosen_{family.name}_indexes"] = family.measured().publish(night, of_family)
-    warnings = [warning for each in advised.values() for warning in each.warnings]
+            measured = {table: advised[table].measured for table in left}
+            of_family = {table: each[family.name] for table, each in measured.items() if family.name in each}
+            try:
+                counts[f"chosen_{family.name}_indexes"] = family.measured().publish(night, of_family)
+            except FamilyFault as fault:
+                warnings += fault_warnings({family.name: str(fault)})
+    warnings += [warning for each in advised.values() for warning in each.warnings]
     failed = failure_warnings("select_indexes", found.failures)
     return StageResult(counts, (*warnings, *failed))
 
@@ -83,11 +94,29 @@ class _AdvisedTable:
 def _advised_tables(
     engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
 ) -> dict[str, _AdvisedTable]:
-    overviews = read_overviews(engine, night, tables)
+    overviews, faulty = without_faulty(
+        {}, lambda names: read_overviews(engine, night.without_families(names), tables)
+    )
     staged = night.store.staged_write("recommendations", night.date_text)
     configs = night.table_configs()
-    advised = partial(_advised, engine, night, snapshot_of, staged)
-    return {table: advised(table, overviews.get(table), configs.get(table, ())) for table in tables}
+    scored = night.store.snapshot("votes", night.date_text)
+    told = scored.parts(tables) if scored else {}
+    found = {}
+    for table in tables:
+        before = told[table].properties.get(NOT_USED, {}) if table in told else {}
+        advised = partial(
+            _advised, engine, night, snapshot_of, staged, table, overviews.get(table), configs.get(table, ())
+        )
+        of_table, faults = without_faulty({**before, **faulty}, advised)
+        if faults:
+            new = {name: words for name, words in faults.items() if name not in before}
+            of_table = replace(
+                of_table,
+                part=Part(of_table.part.files, {**of_table.part.properties, NOT_USED: faults}),
+                warnings=(*fault_warnings(new, [table]), *of_table.warnings),
+            )
+        found[table] = of_table
+    return found
 
 
 def _advised(
@@ -98,7 +127,9 @@ def _advised(
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
+    left_out: frozenset[str],
 ) -> _AdvisedTable:
+    night = night.without_families(left_out)
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
     families = families_of_night(night)
@@ -130,6 +161,7 @@ def _advised(
             skips=[each.skips for each in measured.values() if each.skips is not None],
         )
     )
+    write_out(advice, families, configs)
     properties = {
         **_family_properties(advice, families),
         **_properties(advice),
@@ -202,6 +234,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
             {**each.to_document(), "index": answer.index.column, "shapes": list(each.shapes)}
             for each, answer in zip(advice.chosen_answers(), advice.answers.answers, strict=True)
         ],
+        "refused_answers": [each.to_document() for each in advice.refused_answers()][:_MOST_REFUSED],
         "gap_ratio": advice.gap_ratio,
     }
 
@@ -211,7 +244,7 @@ def _family_properties(advice: TableAdvice, families: FamilyChoice) -> Mapping[s
     found: dict[str, Any] = {}
     for family in families.known:
         if family.properties is not None:
-            found |= family.properties(advice.answers, advice.offers.get(family.name))
+            found = {**family.properties(advice.answers, advice.offers.get(family.name)), **found}
     return found
 
 

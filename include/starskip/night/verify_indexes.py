@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from starskip.advisor.families.families import families_of_night
+from starskip.advisor.families.family_faults import fault_warnings
 from starskip.advisor.run.night import Night, StageResult
-from starskip.errors import StorageError
+from starskip.errors import FamilyFault, StorageError
 from starskip.execution.engine import Engine
 
 
@@ -26,7 +27,10 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
         except StorageError as error:
             damaged = damaged or error
             continue
-        counts |= result.counts
+        except FamilyFault as fault:
+            warnings += fault_warnings({family.name: str(fault)})
+            continue
+        counts = {**result.counts, **counts}
         warnings += result.warnings
     if damaged is not None:
         raise damaged

@@ -160,16 +160,35 @@ class LaidOver:
 
 
 def lay_over(document: dict[str, Any], change: Mapping[str, Any]) -> None:
-    """Put the keys of ``change`` into ``document``: objects merge, lists are joined, others are replaced."""
+    """Put the keys of ``change`` into ``document``: objects merge, lists are joined, others are replaced.
+
+    Objects of one ``name`` in joined lists merge. An object or list stays if the change has another kind.
+    """
     for key, value in change.items():
         held = document.get(key)
         if isinstance(held, dict) and isinstance(value, Mapping):
             document[key] = dict(held)
             lay_over(document[key], value)
         elif isinstance(held, list) and isinstance(value, list):
-            document[key] = held + [item for item in value if item not in held]
+            document[key] = _joined(held, value)
+        elif isinstance(held, dict | list):
+            continue
         elif isinstance(value, Mapping):
             document[key] = {}
             lay_over(document[key], value)
         else:
             document[key] = value
+
+
+def _joined(held: Sequence[Any], added: Sequence[Any]) -> list[Any]:
+    """Return the held items, those of a name with the changes of that name in them, and the new ones."""
+    joined = [dict(item) if isinstance(item, dict) else item for item in held]
+    named = {
+        item["name"]: item for item in joined if isinstance(item, dict) and isinstance(item.get("name"), str)
+    }
+    for item in added:
+        if isinstance(item, Mapping) and isinstance(item.get("name"), str) and item["name"] in named:
+            lay_over(named[item["name"]], item)
+        elif item not in joined:
+            joined.append(item)
+    return joined

@@ -119,6 +119,17 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
     )
 
 
+def refused_answers(properties: Mapping[str, Any]) -> tuple[ReasonedIndex, ...]:
+    """Return the refused candidates that serve whole queries; star-trees have a section of their own."""
+    return tuple(
+        ReasonedIndex(
+            each["kind"], tuple(each["columns"]), each["reason"], each["detail"], each["size_bytes"]
+        )
+        for each in properties.get("refused_answers", ())
+        if each["kind"] != STAR_TREE.name
+    )
+
+
 def column_label(structure: Index) -> str:
     """Return the column, followed by the kind if it is not the usual one."""
     return (

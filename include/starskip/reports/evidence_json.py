@@ -21,8 +21,9 @@ _HARMLESS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`\x7f"})
 def evidence_to_json(evidence: Evidence) -> str:
     """Return the evidence as one ASCII JSON document, keys in the order of the fields, newline at the end."""
     document = {field.name: _plain(getattr(evidence, field.name)) for field in dataclasses.fields(evidence)}
-    if not evidence.sections:
-        del document["sections"]
+    for name in ("sections", "not_used"):
+        if not document[name]:
+            del document[name]
     return harmless_json(document) + "\n"
 
 

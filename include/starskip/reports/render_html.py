@@ -8,10 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
+from starskip.advisor.families.family_section import FamilySection
 from starskip.reports.charts import (
     Chart,
     k_curve_chart,
@@ -21,7 +23,7 @@ from starskip.reports.charts import (
 )
 from starskip.reports.config_block import config_block, whole_config_block
 from starskip.reports.evidence import Evidence
-from starskip.reports.family_sections import family_sections
+from starskip.reports.family_sections import family_sections, rendered_sections
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.template_environment import compiled, template_environment, template_text
@@ -56,16 +58,17 @@ def render_html(evidence: Evidence) -> str:
         shown = [name for name in names if not evidence.lake_only or name in _OF_THE_LAKE]
         return [environment.get_template(name).render(parts) for name in shown]
 
-    of_families = [
-        compiled(environment, section.html).render(
+    def of_family(section: FamilySection, values: Any) -> str:
+        if evidence.lake_only and not section.is_of_lake:
+            return ""
+        return compiled(environment, section.html).render(
             evidence=evidence,
             section=values,
             kinds=section.kinds,
             chart=pairs_chart(section.picture(values)),
         )
-        for section, values in family_sections(evidence)
-        if section.is_of_lake or not evidence.lake_only
-    ]
+
+    of_families = rendered_sections(evidence, of_family)
     sections = map(_section, [*pages(_BEFORE), *of_families, *pages(_BEHIND)])
     return environment.get_template("report.html.j2").render(
         evidence=evidence,

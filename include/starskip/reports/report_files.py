@@ -8,13 +8,15 @@ from functools import cache
 
 from jinja2 import Environment
 
+from starskip.errors import FamilyFault
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_to_json
-from starskip.reports.family_sections import family_sections
+from starskip.reports.family_sections import family_sections, rendered_sections, without_section
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
+from starskip.reports.report_summary import report_summary
 from starskip.reports.sentences import (
     code_words,
     filter_text,
@@ -41,7 +43,24 @@ def render_json(evidence: Evidence) -> str:
 
 
 def report_files(evidence: Evidence) -> Mapping[str, bytes]:
-    """Return file name to content, UTF-8: report.json, report.md, report.html."""
+    """Return file name to content, UTF-8: report.json, report.md, report.html.
+
+    A section of a user's family that fails is left out, and the report says so.
+    """
+    while True:
+        try:
+            return _files(evidence)
+        except FamilyFault as fault:
+            if fault.family not in evidence.sections:
+                raise
+            evidence = without_section(evidence, fault)
+
+
+def _files(evidence: Evidence) -> Mapping[str, bytes]:
+    # Lists of reports ask for these, too.
+    report_summary(evidence)
+    for section, values in family_sections(evidence):
+        section.summary(values)
     return {
         "report.json": render_json(evidence).encode(),
         "report.md": render_markdown(evidence).encode(),
@@ -53,10 +72,12 @@ def render_markdown(evidence: Evidence) -> str:
     """Return the report as GitHub-flavoured Markdown; all text from outside stands in code spans."""
     environment = _environment()
     evidence = masked_evidence(evidence)
-    sections = [
-        compiled(environment, section.markdown).render(evidence=evidence, section=values, kinds=section.kinds)
-        for section, values in family_sections(evidence)
-    ]
+    sections = rendered_sections(
+        evidence,
+        lambda section, values: compiled(environment, section.markdown).render(
+            evidence=evidence, section=values, kinds=section.kinds
+        ),
+    )
     return environment.get_template(_TEMPLATE).render(
         evidence=evidence,
         headline=headline(evidence),

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from starskip.advisor.families.families import configured_indexes, families_of_night
+from starskip.advisor.families.family_faults import NOT_USED
 from starskip.advisor.families.family_section import SectionSource
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
@@ -31,6 +32,7 @@ from starskip.reports.advice_evidence import (
     config_change,
     k_curve,
     reasoned_index,
+    refused_answers,
     sort_order,
 )
 from starskip.reports.advice_values import Interval
@@ -58,6 +60,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
     if advice is None:
         raise SourceError(f"no recommendation for table {table} on {night.date_text}", source=table)
     properties = advice.properties
+    night = night.without_families(properties.get(NOT_USED, ()))
     rows = published(night, "recommendations").read_table([table]).to_pylist()
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     built = frozenset(Index(row["kind"], row["column"]) for row in chosen)
@@ -117,7 +120,10 @@ def table_evidence(night: Night, table: str) -> Evidence:
             )
         ),
         latency=latency,
-        refused=tuple(reasoned_index(row) for row in rows if row["verdict"] == "refused"),
+        refused=(
+            *(reasoned_index(row) for row in rows if row["verdict"] == "refused"),
+            *refused_answers(properties),
+        ),
         drops=tuple(reasoned_index(row) for row in rows if row["verdict"] == "drop"),
         data_quality=data_quality(night, table, properties),
         show_literals=night.settings.reports.show_literals,

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.gate_verdicts import flagged_tables, usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
 from starskip.night.expire_snapshots import expire_snapshots
+from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
 from starskip.reports.table_evidence import table_evidence
 from starskip.skipping.registry import load_modules
@@ -52,6 +55,11 @@ def _write(night: Night, staged: StagedWrite, tables: Iterable[str]) -> Iterator
     # Workers of Spark are processes of their own: reports name the columns of users' index types, too.
     load_modules(night.skipping_modules)
     for table in tables:
-        files = report_files(table_evidence(night, table))
+        evidence, faults = without_faulty({}, partial(_evidence, night, table))
+        files = report_files(replace(evidence, not_used={**evidence.not_used, **faults}))
         written = [staged.write_file(table, name, content) for name, content in files.items()]
         yield commit_messages("reports", table, written)
+
+
+def _evidence(night: Night, table: str, left_out: frozenset[str]) -> Evidence:
+    return table_evidence(night.without_families(left_out), table)

@@ -108,7 +108,7 @@ def index_from_specification(specification: str) -> SkippingIndex:
         known = {*_types, *extensions(INDEX_TYPES)}
         raise ConfigError(
             f"index {specification!r}: no index type is called {kind}; known are {', '.join(sorted(known))}"
-            "; for one of your own name its module with --module"
+            "; for one of your own name its module with --types"
             f"{'' if own_extensions(INDEX_TYPES) else NOTHING_RECORDED}",
             setting="index",
         )

@@ -81,6 +81,14 @@ class SkippingIndex:
         """
         raise NotImplementedError
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:  # noqa: ARG002 - for subclasses
+        """Return Spark SQL expressions that the type serves, for ``starskip skipping check`` to ask for.
+
+        None by default: comparisons, LIKE and common functions of the columns are asked for anyway.
+        ``columns`` as in ``aggregates``; ``?`` stands for a value of the first column, or of its arrays.
+        """
+        return ()
+
     @classmethod
     def parsed(cls, columns: Sequence[str], arguments: Sequence[str]) -> Self:
         """Return the index of the parts of a specification."""

@@ -22,8 +22,11 @@ _QUOTED_NAME = re.compile(r'"[^"]*+"|`[^`]*+`')
 _PLACEHOLDER = re.compile(r'"(?>(?:[^"]++|"")*)"|:p(\d++)')
 _SPACED_PLACEHOLDER = re.compile(_PLACEHOLDER.pattern + " ?")
 _TYPED_LITERAL = re.compile(rf"\b(?:DATE|TIMESTAMP|TIME)\s+(?={SLOT})", re.IGNORECASE)
-_LEFT_ASOF = re.compile(r"\bLEFT ASOF JOIN\b", re.IGNORECASE)
-"""Pinot's words, in the order in which sqlglot knows them behind this."""
+_OTHER_WORDS = (
+    (re.compile(r"\bLEFT ASOF JOIN\b", re.IGNORECASE), "ASOF LEFT JOIN"),
+    (re.compile(r"\bMINUS(?= (?:ALL )?\(?SELECT\b)", re.IGNORECASE), "EXCEPT"),
+)
+"""Pinot's words, and those that sqlglot knows instead."""
 
 
 @lru_cache(maxsize=4)
@@ -54,7 +57,9 @@ def parsed_query(skeleton: str) -> exp.Query:
 
 def parsed_text(skeleton: str) -> str:
     """Return the text that is parsed for a skeleton without options, with a placeholder for each slot."""
-    bare = _LEFT_ASOF.sub("ASOF LEFT JOIN", _TYPED_LITERAL.sub("", skeleton))
+    bare = _TYPED_LITERAL.sub("", skeleton)
+    for pattern, word in _OTHER_WORDS:
+        bare = pattern.sub(word, bare)
     pieces = bare.split(SLOT)
     return pieces[0] + "".join(f":p{number} {piece}" for number, piece in enumerate(pieces[1:]))
 

@@ -9,6 +9,7 @@ parsing (normalize_sql). Pinot's functions take other arguments than those of th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp, generator, parser, tokens
@@ -30,7 +31,7 @@ class PinotDialect(Dialect):
         IDENTIFIERS: ClassVar[list[str | tuple[str, str]]] = ['"', "`"]
         VAR_SINGLE_TOKENS: ClassVar[set[str]] = {"$"}
         KEYWORDS: ClassVar[dict[str, TokenType]] = {
-            **tokens.Tokenizer.KEYWORDS,
+            **{word: kind for word, kind in tokens.Tokenizer.KEYWORDS.items() if word != "DIV"},
             "MATCH_CONDITION": TokenType.MATCH_CONDITION,
         }
 
@@ -45,6 +46,13 @@ class PinotDialect(Dialect):
             TokenType.MATCH_CONDITION
         }
 
+        FUNC_TOKENS: ClassVar[set[TokenType]] = {*parser.Parser.FUNC_TOKENS, TokenType.AND, TokenType.OR}
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {
+            **parser.Parser.FUNCTIONS,
+            "AND": lambda args: exp.and_(*args, copy=False),
+            "OR": lambda args: exp.or_(*args, copy=False),
+        }
+
         def _parse_function_call(self, *args: Any, **options: Any) -> exp.Expr | None:
             called: list[str] = self.__dict__.setdefault("called", [])
             called.append(self._curr.text if self._curr else "")
@@ -55,6 +63,8 @@ class PinotDialect(Dialect):
 
         def validate_expression(self, expression: Any, args: list[Any] | None = None) -> Any:
             """Return the expression, or a call of an unknown function if no other SQL takes its arguments."""
+            if isinstance(expression, exp.Connector) and args is not None:
+                return expression  # AND(a, b, c), as a tree of two operands each
             if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
                 called: list[str] = self.__dict__.get("called") or [expression.sql_name()]
                 return exp.Anonymous(this=called[-1], expressions=args)

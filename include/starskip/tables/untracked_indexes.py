@@ -46,8 +46,7 @@ def with_untracked_indexes(
             overview,
             in_force={
                 **overview.in_force,
-                family: overview.indexed(family)
-                | (_of_table(untracked, table) & overview.columns.keys()),
+                family: overview.indexed(family) | (_of_table(untracked, table) & overview.columns.keys()),
             },
         )
         for table, overview in overviews.items()

@@ -19,6 +19,8 @@ def record() -> Callable[..., dict[str, Any]]:
             "table": "lineitem",
             "latency_ms": 3,
             "rows_scanned": 10,
+            "segments_queried": 5,
+            "segments_processed": 4,
             "segments_matched": 2,
             "entries_scanned_in_filter": 100,
             "entries_scanned_post_filter": 7,
@@ -41,6 +43,8 @@ def batch() -> Callable[[list[dict[str, Any]]], pa.RecordBatch]:
             for name in (
                 "latency_ms",
                 "rows_scanned",
+                "segments_queried",
+                "segments_processed",
                 "segments_matched",
                 "entries_scanned_in_filter",
                 "entries_scanned_post_filter",

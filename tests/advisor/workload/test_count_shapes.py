@@ -176,6 +176,8 @@ def test_missing_counters_count_as_nothing(
         (
             "latency_ms",
             "rows_scanned",
+            "segments_queried",
+            "segments_processed",
             "segments_matched",
             "entries_scanned_in_filter",
             "entries_scanned_post_filter",
@@ -266,3 +268,15 @@ def test_a_column_in_double_quotes_stays_one_where_only_the_text_can_tell(
     records = [record("select count(*) from t where \"a\" = 'secret'", line_format="0.5.0")]
     (shape,) = shapes_of(counted([batch(records)]))
     assert shape.text == 'SELECT COUNT(*) FROM t WHERE "a" = ?'
+
+
+def test_segments_of_queries_are_summed_over_all_records(
+    record: Callable[..., Record], batch: Callable[[list[Record]], pa.RecordBatch]
+) -> None:
+    text = "select count(*) from lineitem where l_tax = 1"
+    parts = [counted([batch([record(text), record(text, exceptions=1, segments_queried=None)])])]
+    parts.append(
+        counted([batch([record(text, segments_queried=9, segments_processed=0, segments_matched=0)])])
+    )
+    (shape,) = shapes_of(merged(parts))
+    assert (shape.segments_queried, shape.segments_processed, shape.segments_matched) == (14, 8, 4)

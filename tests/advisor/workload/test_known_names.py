@@ -66,6 +66,14 @@ def test_spellings_of_a_column_are_one_shape_that_filters_on_it() -> None:
     assert len(counted(texts, NO_NAMES)) > 2
 
 
+def test_queries_of_a_half_are_spelled_as_those_of_its_table() -> None:
+    names = KnownNames({"sales_OFFLINE": NAMES.columns["sales"]})
+    found = counted(
+        [f"SELECT 1 FROM {name} WHERE ORIGIN = 1" for name in ("SALES", "sales")], names, "sales_OFFLINE"
+    )
+    assert [(shape.queries, shape.text) for shape in found] == [(2, "SELECT ? FROM sales WHERE Origin = ?")]
+
+
 def test_literals_of_an_alias_stand_where_it_stands() -> None:
     text = "SELECT CONCAT(Origin, 'x') AS c FROM sales WHERE Dest = 'y' AND c = 'z'"
     (shape,) = counted([text], KnownNames(NAMES.columns, aliases_in_where=True))

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from starskip.advisor.families.config_limits import with_config_limits
 from starskip.advisor.families.families import configured_indexes, families_of_night, segment_indexes
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.night import Night
 from starskip.execution.engine import Engine
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME
@@ -30,6 +31,12 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     scoring = night.settings.scoring
     tracked = with_untracked_indexes(overviews, scoring.untracked_inverted_index, INVERTED_NAME)
     return with_config_limits(tracked, night.table_configs(), families, scoring.pinot_version)
+
+
+def sound_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
+    """Return the overviews as far as families of users can tell them: rows and columns need none."""
+    found, _ = without_faulty({}, lambda names: read_overviews(engine, night.without_families(names), tables))
+    return found
 
 
 def _column_sums(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

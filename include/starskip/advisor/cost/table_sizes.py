@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from starskip.advisor.cost.facts_source import FactsSource
-from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.cost.read_overviews import sound_overviews
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.leaf_records import TableSize
 from starskip.errors import SourceError
@@ -20,7 +20,7 @@ def table_sizes(engine: Engine, night: Night) -> Mapping[str, TableSize]:
     snapshot = night.store.snapshot("table_facts", night.date_text)
     if snapshot is None:
         return {}
-    overviews = read_overviews(engine, night, sorted(snapshot.tables))
+    overviews = sound_overviews(engine, night, sorted(snapshot.tables))
     return {table: _size(overview) for table, overview in overviews.items()}
 
 

@@ -54,6 +54,17 @@ class TableQueries:
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of savings that Pinot does not count as entries, such as segments that no server looks at.
+
+    ``name``: in the plural. ``entries``: the entries that one of it counts as, where savings are compared.
+    """
+
+    name: str
+    entries: float
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerCandidate:
     """An index that could be built, and the entries that it would save.
 
@@ -62,7 +73,9 @@ class AnswerCandidate:
     that it sets in the table config, as a document that is laid over it. ``is_exclusive``: the engine answers
     the shapes by this index alone, whatever other indexes there are; otherwise by whatever saves more.
     ``rank``: the engine tries exclusive answers from the least rank to the greatest. ``entries_read``: by
-    shape, the entries of the index that a mean query reads. ``detail``: data of the family itself.
+    shape, the entries of the index that a mean query reads. ``detail``: data of the family itself. ``unit``:
+    what ``saving_entries`` of a user's family counts instead of entries; Starskip exchanges it, up to what a
+    shape scanned, and keeps the family's own figures in ``amounts``.
     """
 
     index: Index
@@ -74,6 +87,8 @@ class AnswerCandidate:
     rank: float = 0.0
     entries_read: Mapping[str, float] = field(default_factory=dict)
     detail: Any = None
+    unit: Unit | None = None
+    amounts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

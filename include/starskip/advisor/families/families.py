@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -38,6 +38,15 @@ class FamilyChoice:
         """The considered families that answer predicates of a column."""
         return tuple(family for family in self.asked if family.path is not None)
 
+    def without(self, names: Collection[str]) -> FamilyChoice:
+        """Return the choice without the families of these names."""
+        if not names:
+            return self
+        asked, known = (
+            tuple(family for family in each if family.name not in names) for each in (self.asked, self.known)
+        )
+        return FamilyChoice(asked, known)
+
     def has(self, family: Family) -> bool:
         """Return whether ``family`` is considered."""
         return any(family.name == each.name for each in self.asked)
@@ -47,18 +56,24 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _known: dict[str, Family] = {family.name: family for family in BUILT_IN}
 
 
-def load_families(modules: Iterable[str]) -> tuple[Family, ...]:
+def load_families(modules: Iterable[str], faults: list[str] | None = None) -> tuple[Family, ...]:
     """Return the built-in families and the families in the tuple ``FAMILIES`` of each module, in their order.
 
     A module is importable, or a file in the current folder. Raises ConfigError if a module is not found.
     Raises SourceError if it cannot be imported or has no such tuple, or if a family's name is taken or is not
-    a word of a-z, 0-9 and _. An error that a family raises later comes as StarskipError with module and line.
+    a word of a-z, 0-9 and _; with ``faults`` such a family is left out, and named there. What is wrong in a
+    family later comes as FamilyFault with module and line.
     """
     found = {family.name: family for family in BUILT_IN}
     for name in modules:
         for family in _families_of(name):
-            _check(family, name, found)
-            found[family.name] = guarded(family, name)
+            try:
+                _check(family, name, found)
+                found[family.name] = guarded(family, name)
+            except SourceError as error:
+                if faults is None:
+                    raise
+                faults.append(f"a family is not used: {error}")
     _known.update(found)
     return tuple(found.values())
 
@@ -178,5 +193,5 @@ def families_of(settings: Settings, modules: Iterable[str] = ()) -> FamilyChoice
 
 
 def families_of_night(night: Night) -> FamilyChoice:
-    """Return the families that a night considers."""
-    return families_of(night.settings, night.family_modules)
+    """Return the families that a night considers, without those that failed in it."""
+    return families_of(night.settings, night.family_modules).without(night.left_out_families)

@@ -12,8 +12,11 @@ from starskip.settings import Settings
 _BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping", "secondary")
 
 
-def family_defaults(modules: Sequence[str] = ()) -> Settings:
-    """Return all settings at their defaults, with the settings of the families of users' ``modules``."""
+def family_defaults(modules: Sequence[str] = (), faults: list[str] | None = None) -> Settings:
+    """Return all settings at their defaults, with those of the families of users' ``modules``.
+
+    ``faults`` as in ``load_families``.
+    """
     if not modules:
         # The DAG file needs no more, and families import the cost model's libraries.
         return Settings(
@@ -21,7 +24,7 @@ def family_defaults(modules: Sequence[str] = ()) -> Settings:
         )
     from starskip.advisor.families.families import load_families  # noqa: PLC0415
 
-    families = load_families(modules)
+    families = load_families(modules, faults)
     return Settings(
         families=tuple(family.settings() for family in families if family.settings is not None),
         kinds=tuple(family.name for family in families),

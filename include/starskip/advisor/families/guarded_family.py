@@ -2,98 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import copy
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isfinite
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
+from starskip.advisor.families.answer import TableQueries
+from starskip.advisor.families.checked_offer import (
+    WrongValue,
+    checked_offer,
+    lost_place,
+    number,
+    plain_json,
+    text,
+)
 from starskip.advisor.families.family import AccessPath, Family, Obstacle, StoredSizes
-from starskip.advisor.families.family_section import FamilySection
-from starskip.advisor.families.measured import MeasuredAdvice
-from starskip.advisor.run.night import StageResult
-from starskip.advisor.run.user_code import error_words, user_line
-from starskip.errors import SourceError, StarskipError, printable
+from starskip.advisor.families.guarded_function import Check, GuardedFunction, of_type
+from starskip.advisor.families.guarded_stages import (
+    checked_gates,
+    checked_measured,
+    checked_result,
+    checked_section,
+)
+from starskip.errors import SourceError, printable
 from starskip.pinot.column_key import ConfigKey
 from starskip.pinot.table_config import TableConfig
-
-Check = Callable[[Any], str]
-"""Returns the fault of a value, empty if there is none."""
+from starskip.settings import SettingsGroup
 
 _KEY = ("key", "in_force", "write", "fragment", "entry_of")
+_FUNCTIONS = ("answer", "document", "proof", "gates", "section", "measured", "properties")
+_CODE = re.compile(r"[A-Za-z0-9_]+")
 
 
 def guarded(family: Family, module: str) -> Family:
-    """Return ``family`` with functions that raise StarskipError if the code of ``module`` fails in them.
+    """Return ``family`` with functions that raise FamilyFault if the code of ``module`` fails in them.
 
-    An error of Starskip itself, such as an error of a store, passes unchanged.
+    So they do if they return a wrong value. An outage or damage of a store passes unchanged.
     """
+    _check_fields(family, module)
 
     def watched(name: str, check: Check, function: Any) -> Any:
-        return None if function is None else _Guarded(function, module, f"{family.name}: {name}", check)
+        return None if function is None else GuardedFunction(function, module, family.name, name, check)
 
+    nested = partial(GuardedFunction, module=module, family=family.name)
     path = family.path
-    if path is not None and not isinstance(path, AccessPath):
-        raise SourceError(f"module {module}: path of family {family.name} is no AccessPath", source=module)
-    lacking = [name for name in _KEY if family.config is not None and not hasattr(family.config, name)]
-    if lacking:
-        raise SourceError(f"module {module}: config of {family.name} has no {lacking[0]}", source=module)
     if path is not None:
         checks = {
-            "serves": _of(bool, np.bool_),
+            "serves": of_type(bool, np.bool_),
             "obstacle": _obstacle,
-            "reads_ratio": _of(Real),
-            "sizes": _of(StoredSizes),
-            "window_bytes": _of(Real, type(None)),
+            "reads_ratio": _number_of("reads_ratio"),
+            "sizes": _sizes,
+            "window_bytes": _window_bytes,
         }
         found = {name: watched(name, check, getattr(path, name)) for name, check in checks.items()}
         path = replace(path, **found)
     return replace(
         family,
         path=path,
-        answer=watched("answer", _Offer(family.name), family.answer),
+        answer=watched("answer", partial(_offer, family.name), family.answer),
         config=None if family.config is None else _GuardedKey(family.config, module, family.name),
-        document=watched("document", _of(Mapping), family.document),
-        proof=watched("proof", _of(StageResult), family.proof),
-        gates=watched("gates", _of(Mapping), family.gates),
-        section=watched("section", _of(FamilySection), family.section),
-        measured=watched("measured", _of(MeasuredAdvice), family.measured),
-        properties=watched("properties", _of(Mapping), family.properties),
+        document=watched("document", _json_of("document"), family.document),
+        proof=watched("proof", checked_result, family.proof),
+        gates=watched("gates", partial(checked_gates, nested), family.gates),
+        section=watched("section", partial(checked_section, nested), family.section),
+        measured=watched("measured", partial(checked_measured, nested, family.name), family.measured),
+        properties=watched("properties", _json_of("properties"), family.properties),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    """A function of a user's family."""
-
-    function: Callable[..., Any]
-    module: str
-    name: str
-    check: Check
-
-    def __call__(self, *arguments: Any) -> Any:
-        """Call the function and check what it returns."""
+def _check_fields(family: Family, module: str) -> None:
+    """Raise SourceError for a field of the family that is of another kind."""
+    path: Any = family.path
+    wrong = ""
+    for name in ("singular", "plural"):
         try:
-            returned = self.function(*arguments)
-        except StarskipError:
-            raise
-        except (Exception, SystemExit) as error:
-            module, line = user_line(error, [self.module]) or (self.module, self._first_line())
-            words = printable(error_words(error, is_masked=True), 300)
-            raise StarskipError(f"module {module}, line {line}: {self.name} raised {words}") from error
-        wrong = self.check(returned)
-        if wrong:
-            raise StarskipError(
-                f"module {self.module}, line {self._first_line()}: {self.name} returned {wrong}"
-            )
-        return returned
-
-    def _first_line(self) -> int:
-        return getattr(getattr(self.function, "__code__", None), "co_firstlineno", 1)
+            text(name, getattr(family, name))
+        except WrongValue as error:
+            wrong = str(error)
+    if path is not None and not isinstance(path, AccessPath):
+        wrong = "a path that is no AccessPath"
+    lacking = [name for name in _KEY if family.config is not None and not hasattr(family.config, name)]
+    if lacking:
+        wrong = f"a config without {lacking[0]}"
+    of_path = () if wrong or path is None else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes")
+    functions = {name: getattr(family, name) for name in _FUNCTIONS}
+    functions |= {name: getattr(path, name) for name in of_path}
+    wrong = next(
+        (f"{name} that is no function" for name, each in functions.items() if each and not callable(each)),
+        wrong,
+    )
+    if family.settings is not None:
+        try:
+            is_group = isinstance(family.settings(), SettingsGroup)
+        except Exception:
+            is_group = False
+        wrong = wrong if is_group else "settings that are no SettingsGroup with defaults"
+    if wrong:
+        raise SourceError(f"module {module}: family {family.name} has {wrong}", source=module)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,70 +120,92 @@ class _GuardedKey:
 
     def in_force(self, config: TableConfig, /) -> Sequence[Any]:
         """See ConfigKey."""
-        return tuple(self._called("in_force", _of(list, tuple), config))
+        found: Sequence[Any] = self._called("in_force", _in_force, copy.deepcopy(config))
+        return found
 
     def write(
         self, document: dict[str, Any], config: TableConfig, added: Sequence[Any], dropped: Sequence[Any], /
     ) -> None:
-        """See ConfigKey."""
-        self._called("write", _anything, document, config, added, dropped)
+        """See ConfigKey; nothing but indexes of the family leaves the document."""
+        draft = copy.deepcopy(document)
+
+        def check(_returned: Any, _arguments: Sequence[Any]) -> Any:
+            lost = lost_place(document, draft, self.key, bool(dropped))
+            if lost or not isinstance(draft, dict):
+                raise WrongValue(f"a table config without {printable(lost, 100)!r} as it was")
+            return plain_json("a table config", draft)
+
+        given = copy.deepcopy((config, list(added), list(dropped)))
+        written = self._called("write", check, draft, *given)
+        document.clear()
+        document.update(written)
 
     def fragment(self, item: Any, /) -> Mapping[str, Any]:
         """See ConfigKey."""
-        found: Mapping[str, Any] = self._called("fragment", _of(Mapping), item)
+        found: Mapping[str, Any] = self._called("fragment", _json_of("a fragment"), item)
         return found
 
     def entry_of(self, fragment: Mapping[str, Any], /) -> Any:
         """See ConfigKey."""
-        return self._called("entry_of", _anything, fragment)
+        return self._called("entry_of", _any_json, copy.deepcopy(fragment))
 
     def _called(self, name: str, check: Check, *arguments: Any) -> Any:
-        return _Guarded(getattr(self.held, name), self.module, f"{self.family}: config.{name}", check)(
-            *arguments
+        function = GuardedFunction(
+            getattr(self.held, name), self.module, self.family, f"config.{name}", check
         )
+        return function(*arguments)
 
 
-def _anything(_value: Any) -> str:
-    return ""
+def _offer(family: str, value: Any, arguments: Sequence[Any]) -> Any:
+    queries = arguments[0]
+    assert isinstance(queries, TableQueries)
+    return checked_offer(family, value, queries)
 
 
-def _of(*types: type) -> Check:
-    """Return a check that a value is of one of ``types``."""
-    return partial(_not_of, types)
+def _json_of(what: str) -> Check:
+    return partial(_json_mapping, what)
 
 
-def _not_of(types: tuple[type, ...], value: Any) -> str:
-    names = " or ".join("None" if each is type(None) else each.__name__ for each in types)
-    return "" if isinstance(value, types) else f"{type(value).__name__}, not {names}"
+def _json_mapping(what: str, value: Any, _arguments: Sequence[Any]) -> Any:
+    return plain_json(what, dict(of_type(Mapping)(value, ())))
 
 
-def _obstacle(value: Any) -> str:
-    if isinstance(value, Obstacle) and not (
-        isinstance(value.reason, str) and value.reason and isinstance(value.detail, str)
-    ):
-        return "an Obstacle whose reason or detail is no text"
-    return _of(Obstacle, type(None))(value)
+def _any_json(value: Any, _arguments: Sequence[Any]) -> Any:
+    return plain_json("an entry", value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Offer:
-    """Check of the value that ``answer`` returns."""
+def _in_force(value: Any, arguments: Sequence[Any]) -> Any:
+    return tuple(plain_json("indexes in force", list(of_type(list, tuple)(value, arguments))))
 
-    family: str
 
-    def __call__(self, value: Any) -> str:
-        """See Check."""
-        if not isinstance(value, AnswerOffer):
-            return _of(AnswerOffer)(value)
-        # Users' modules are seldom type-checked: a value may be of any type.
-        candidates: Sequence[Any] = value.candidates
-        for each in candidates:
-            if not isinstance(each, AnswerCandidate):
-                return f"a candidate that is {type(each).__name__}, not AnswerCandidate"
-            if each.index.family != self.family:
-                return f"a candidate of another family, {printable(str(each.index.family), 60)!r}"
-            numbers: list[Any] = [*each.saving_entries.values()]
-            numbers += [] if each.size_bytes is None else [each.size_bytes]
-            if not all(isinstance(number, Real) and isfinite(number) for number in numbers):
-                return "a candidate whose savings or size are no finite numbers"
-        return ""
+def _obstacle(value: Any, _arguments: Sequence[Any]) -> Any:
+    found = of_type(Obstacle, type(None))(value, ())
+    if found is not None:
+        if not isinstance(found.reason, str) or not _CODE.fullmatch(found.reason):
+            raise WrongValue("an Obstacle whose reason or detail is no text, or the reason no word")
+        text("an Obstacle whose reason or detail is no text:", found.detail)
+    return found
+
+
+def _number_of(what: str) -> Check:
+    return lambda value, _arguments: number(what, value)
+
+
+def _window_bytes(value: Any, _arguments: Sequence[Any]) -> Any:
+    return None if value is None else number("window_bytes", value)
+
+
+def _sizes(value: Any, arguments: Sequence[Any]) -> Any:
+    found = of_type(StoredSizes)(value, arguments)
+    length = len(arguments[0].rows)
+    for each in (found.applies, found.known_bytes, found.uniform_bytes):
+        amounts = np.asarray(each)
+        if amounts.shape != (length,) or amounts.dtype.kind not in "bifu":
+            raise WrongValue("sizes that are no array of a number a column")
+        if not (np.isfinite(amounts) & (amounts >= 0)).all():
+            raise WrongValue("sizes that are no finite numbers of at least 0")
+    return StoredSizes(
+        np.asarray(found.applies, np.bool_),
+        np.asarray(found.known_bytes, np.float64),
+        np.asarray(found.uniform_bytes, np.float64),
+    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from starskip.lake.lake_table import LakeTable
@@ -25,7 +25,8 @@ class Night:
     into the manifests. ``lake_tables``: the tables whose rows lie in the lake, too or alone; chosen indexes
     can be built there. ``segments_root``: empty if all tables lie in the lake alone. ``skipping_root``: the
     place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
-    users' index types and functions; ``family_modules``: modules of users' index families.
+    users' index types and functions; ``family_modules``: modules of users' index families;
+    ``left_out_families``: the families whose code failed.
     """
 
     run_date: date
@@ -42,6 +43,11 @@ class Night:
     skipping_root: str | None = None
     skipping_modules: Sequence[str] = ()
     family_modules: Sequence[str] = ()
+    left_out_families: frozenset[str] = frozenset()
+
+    def without_families(self, names: Iterable[str]) -> Night:
+        """Return the night without the families of these names."""
+        return replace(self, left_out_families=self.left_out_families.union(names))
 
     @property
     def date_text(self) -> str:

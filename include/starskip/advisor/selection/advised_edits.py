@@ -11,7 +11,7 @@ from starskip.pinot.proposed_config import KeyEdit
 
 
 def advised_edits(advice: TableAdvice, families: Iterable[Family]) -> list[KeyEdit]:
-    """Return the edits of the families; a sort order beside other indexes is not among them."""
+    """Return the edits of the families that are used; a sort order beside other indexes is not among them."""
     chosen = [item.index for item in advice.recommendation.chosen]
     drops = [drop.index for drop in advice.drops]
     return [
@@ -22,4 +22,5 @@ def advised_edits(advice: TableAdvice, families: Iterable[Family]) -> list[KeyEd
             [item.config for item in advice.answers.answers if item.index.family == family.name],
         )
         for family in families
+        if family.name not in advice.not_used
     ]

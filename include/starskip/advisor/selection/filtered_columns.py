@@ -19,11 +19,15 @@ Uses = Iterable[tuple[QueryShape, int]]
 
 @dataclass(slots=True)
 class _Use:
-    """Filters on a column: number of queries, operators, and the families that would serve some."""
+    """Filters on a column: number of queries, operators, and the families that would serve some.
+
+    ``skips``: whether some query does without an index on it.
+    """
 
     queries: int = 0
     operators: set[Operator] = field(default_factory=set)
     serving: set[str] = field(default_factory=set)
+    skips: bool = False
 
 
 def columns_without_votes(
@@ -107,6 +111,7 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessRules) -> Mappi
             for name in (leaf.column,) if leaf.column else leaf.columns:
                 use = uses.setdefault(name, _Use())
                 use.operators.add(leaf.operator)
+                use.skips |= bool(leaf.skipped_indexes)
                 use.serving.update(family.name for family in families if rules.serves(family.name, leaf))
                 use.queries += queries if name not in counted else 0
                 counted.add(name)
@@ -126,7 +131,11 @@ def _why(
     serving = [family for family in families if family.name in use.serving]
     if not serving:
         asked = ", ".join(sorted(operator.value for operator in use.operators))
-        return Reason.PREDICATE_NOT_SERVED, f"asked only by {asked}, which the index does not answer"
+        skipping = ", or with skipIndexes" if use.skips else ""
+        return (
+            Reason.PREDICATE_NOT_SERVED,
+            f"asked only by {asked}, which the index does not answer{skipping}",
+        )
     for family in serving:
         if name in overview.indexed(family.name):
             return Reason.ALREADY_INDEXED, f"{family.singular} on it is in force"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isinf
 from typing import Any
 
-from starskip.advisor.families.answer import AnswerOffer
+from starskip.advisor.families.answer import AnswerOffer, Unit
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
@@ -33,7 +33,10 @@ class TypicalEntries:
 
 @dataclass(frozen=True, slots=True)
 class AdvisedAnswer:
-    """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries."""
+    """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries.
+
+    ``unit``: what its family counts savings in, if not in entries; ``amount``: how much of it is saved.
+    """
 
     family: str
     columns: tuple[str, ...]
@@ -41,15 +44,38 @@ class AdvisedAnswer:
     size_bytes: int | None
     config: Mapping[str, Any]
     shapes: tuple[str, ...] = ()
+    unit: Unit | None = None
+    amount: float = 0.0
 
     def to_document(self) -> dict[str, Any]:
         """Return the answer as JSON has it."""
+        unit = self.unit
+        saving = {"unit": unit.name, "amount": self.amount, "entries_each": unit.entries} if unit else None
         return {
             "family": self.family,
             "columns": list(self.columns),
             "saving_ratio": self.saving_ratio,
+            **({"saving": saving} if saving else {}),
             "size_bytes": self.size_bytes,
             "config": self.config or None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedAnswer:
+    """A candidate that serves whole queries and was refused."""
+
+    columns: tuple[str, ...]
+    verdict: Verdict
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the refusal as artefacts have it."""
+        return {
+            "columns": list(self.columns),
+            "kind": self.verdict.index.family,
+            "reason": self.verdict.code,
+            "detail": self.verdict.detail,
+            "size_bytes": self.verdict.size_bytes,
         }
 
 
@@ -74,7 +100,8 @@ class TableAdvice:
     ``combined``: what all that is chosen saves together, but for ``sort_order``. ``sort_order``: the one
     column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
-    queries of their shapes voted for them. ``offers``: by family, the candidates for answers.
+    queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
+    families of users' own that failed, each with its fault.
     """
 
     table: str
@@ -89,6 +116,7 @@ class TableAdvice:
     sort_order: Recommendation | None = None
     answers: ChosenAnswers = field(default_factory=ChosenAnswers)
     offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
+    not_used: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def gap_ratio(self) -> float | None:
@@ -113,10 +141,16 @@ class TableAdvice:
                 self.answers.saving_entries(position) / max(self._total_entries(answer.index.family), 1.0),
                 None if answer.size_bytes is None else round(answer.size_bytes),
                 answer.config,
-                self.answers.shapes_of(position),
+                shapes := self.answers.shapes_of(position),
+                answer.unit,
+                sum(answer.amounts.get(shape, 0.0) for shape in shapes),
             )
             for position, answer in enumerate(self.answers.answers)
         ]
+
+    def refused_answers(self) -> list[RefusedAnswer]:
+        """Return the refused candidates that serve whole queries, of all families."""
+        return [RefusedAnswer(answer.columns, verdict) for answer, verdict in self.answers.refused]
 
     def _total_entries(self, family: str) -> float:
         """Return all entries that the answers of a family save shares of."""

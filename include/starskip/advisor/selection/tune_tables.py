@@ -6,7 +6,7 @@ It calls the functions of the night's stages; all records of the log count, what
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -20,12 +20,14 @@ from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.advisor.cost.table_sizes import FoundSizes
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.advisor.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.advisor.selection.advise_table import advise_table
 from starskip.advisor.selection.spooled_batches import SpooledBatches
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.advisor.workload.cut_texts import (
@@ -68,7 +70,7 @@ class TuneRequest:
     ``tables``: empty means all tables of the log. By table: ``configured``, the columns with an index in
     force, and ``configs``, the table configs. Facts come from ``segments_root``, or if it is empty from the
     packed ``metadata_path``. Without ``log_paths`` the advice is a guess from cardinalities, with
-    ``column_weights`` if they are given.
+    ``column_weights`` if they are given. ``not_used``: families that failed before, each with its fault.
     """
 
     log_paths: Sequence[str]
@@ -80,6 +82,11 @@ class TuneRequest:
     metadata_path: str = ""
     column_weights: ColumnWeights = field(default_factory=dict)
     configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
+    not_used: Mapping[str, str] = field(default_factory=dict)
+
+    def without(self, names: Collection[str]) -> TuneRequest:
+        """Return the request without the families of these names."""
+        return replace(self, families=self.families.without(names))
 
     @property
     def source(self) -> FactsSource:
@@ -108,7 +115,7 @@ class ScoredTables:
     """Facts before the choice: shapes and overviews by table, votes and sizes of all tables.
 
     ``leaves``: by table, how many of its queries were leaves of multi-stage queries. ``failures``: why a
-    table has no votes.
+    table has no votes. ``not_used``: by table, families that failed, each with its fault.
     """
 
     tables: tuple[str, ...]
@@ -119,6 +126,7 @@ class ScoredTables:
     warnings: tuple[str, ...]
     leaves: Mapping[str, int]
     failures: Mapping[str, str] = field(default_factory=dict)
+    not_used: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
@@ -126,46 +134,57 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
-    known = request.source.tables()
-    request = replace(
-        request, tables=tuple(dict.fromkeys(known_table(name, known) for name in request.tables))
-    )
+    known = {*request.source.tables(), *request.source.hybrids()}
+    asked = dict.fromkeys(known_table(name, known) for name in request.tables)
+    request = replace(request, tables=tuple(asked))
     if not request.log_paths:
         return _guessed(request, progress)
     scored = scored_tables(request, progress)
-    votes, sizes = scored.votes, scored.index_sizes
     tasks = EngineTasks(LocalEngine())
 
-    def advised(table: str) -> TableAdvice:
-        return advise_table(
+    def advised(table: str, left_out: frozenset[str]) -> TableAdvice:
+        families = request.families.without(left_out)
+        before = scored.not_used.get(table, {})
+        votes, sizes = scored.votes, scored.index_sizes
+        if any(family.name not in before for family in request.families.with_path if family.name in left_out):
+            # Its votes are in those of the others.
+            again = request.without(left_out)
+            votes, batches = _scored(again, scored.workload, scored.overviews, progress, [table])
+            sizes = pa.Table.from_batches(merge_index_sizes([*sizes.to_batches(), *batches]), INDEX_SIZES)
+        advice = advise_table(
             TableQuestion(
                 table,
                 scored.workload.get(table, ()),
                 votes.filter(pc.equal(votes["table"], table)),
                 scored.overviews.get(table),
                 request.settings,
-                request.families,
+                families,
                 size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
                 configs=request.configs.get(table, ()),
                 rows=RowSource(tasks.run_tasks, request.segments_root) if request.segments_root else None,
                 leaves=scored.leaves.get(table, 0),
             )
         )
+        write_out(advice, families, request.configs.get(table, ()))
+        return advice
 
     left = [table for table in scored.tables if table not in scored.failures]
-    advice, failures = _each_alone(left, advised)
+    advice, failures = _each_alone(left, advised, scored.not_used)
     return TuneAnswer(advice, scored.warnings, {**scored.failures, **failures})
 
 
 def _each_alone(
-    tables: Iterable[str], advised: Callable[[str], TableAdvice]
+    tables: Iterable[str],
+    advised: Callable[[str, frozenset[str]], TableAdvice],
+    not_used: Mapping[str, Mapping[str, str]],
 ) -> tuple[tuple[TableAdvice, ...], dict[str, str]]:
     """Return the advice, and the tables whose advice failed with the reason; raises it if all fail."""
     advice: list[TableAdvice] = []
     failed: dict[str, Exception] = {}
     for table in tables:
         try:
-            advice.append(advised(table))
+            of_table, faults = without_faulty(not_used.get(table, {}), partial(advised, table))
+            advice.append(replace(of_table, not_used=faults))
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -180,44 +199,72 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     untracked_indexes(request.settings.scoring.untracked_inverted_index)
     hybrids = request.source.hybrids()
     request = replace(request, tables=with_halves(request.tables, hybrids))
-    workload, found, leaves, warnings = _workload(request, hybrids, progress)
+    workload, found, known, leaves, warnings = _workload(request, hybrids, progress)
     tables = tuple(request.tables or sorted(workload))
     warnings.extend(found.warnings)
     overviews = found.overviews
-    shapes_of = partial(_shapes_of, workload)
+    not_used: dict[str, Mapping[str, str]] = dict.fromkeys(tables, known)
 
     def scored(names: Sequence[str]) -> tuple[pa.Table, list[pa.RecordBatch]]:
-        of_names = {name: overviews[name] for name in names if name in overviews}
-        plans = table_plans(of_names, shapes_of, request.families, request.settings)
-        engine = LocalEngine(partial(progress, "simulating"))
-        rows = planned_votes(engine, plans, request.segments_root, request.settings)
-        return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)
+        def work(left_out: frozenset[str]) -> tuple[pa.Table, list[pa.RecordBatch]]:
+            return _scored(request.without(left_out), workload, overviews, progress, names)
+
+        if len(names) != 1:
+            # What fails then is worked on table by table.
+            return work(frozenset(known))
+        result, not_used[names[0]] = without_faulty(known, work)
+        return result
 
     by_tables = table_by_table(tables, scored)
     votes = pa.concat_tables(each for each, _ in by_tables.results)
     sampled = [batch for _, batches in by_tables.results for batch in batches]
     sizes = _index_sizes(found, sampled)
     return ScoredTables(
-        tables, workload, overviews, votes, sizes, tuple(warnings), leaves, by_tables.failures
+        tables, workload, overviews, votes, sizes, tuple(warnings), leaves, by_tables.failures, not_used
     )
+
+
+def _scored(
+    request: TuneRequest,
+    workload: Mapping[str, Sequence[ShapeWorkload]],
+    overviews: Mapping[str, TableOverview],
+    progress: Progress,
+    names: Sequence[str],
+) -> tuple[pa.Table, list[pa.RecordBatch]]:
+    of_names = {name: overviews[name] for name in names if name in overviews}
+    plans = table_plans(of_names, partial(_shapes_of, workload), request.families, request.settings)
+    engine = LocalEngine(partial(progress, "simulating"))
+    rows = planned_votes(engine, plans, request.segments_root, request.settings)
+    return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
-    found = request.source.facts(request.tables, None, progress)
+    found, known = without_faulty(request.not_used, partial(_facts, request, None, progress))
     unknown = unknown_weights(request.column_weights, found.overviews)
-    plans = table_plans(found.overviews, partial(_shapes_of, {}), request.families, request.settings)
-    sizes = _index_sizes(found, _sampled_sizes(request, plans, progress))
-    advice, failures = _each_alone(
-        found.overviews,
-        lambda table: advice_without_log(
-            found.overviews[table],
+
+    def advised(table: str, left_out: frozenset[str]) -> TableAdvice:
+        of_table = request.without(left_out)
+        overview = found.overviews[table]
+        plans = table_plans({table: overview}, partial(_shapes_of, {}), of_table.families, request.settings)
+        sizes = _index_sizes(found, _sampled_sizes(of_table, plans, progress))
+        advice = advice_without_log(
+            overview,
             request.column_weights,
-            request.families,
+            of_table.families,
             request.settings,
             size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
-        ),
-    )
+        )
+        write_out(advice, of_table.families, request.configs.get(table, ()))
+        return advice
+
+    advice, failures = _each_alone(found.overviews, advised, dict.fromkeys(found.overviews, known))
     return TuneAnswer(advice, (*found.warnings, *unknown), failures)
+
+
+def _facts(
+    request: TuneRequest, in_log: Sequence[str] | None, progress: Progress, left_out: frozenset[str]
+) -> FoundFacts:
+    return request.without(left_out).source.facts(request.tables, in_log, progress)
 
 
 def _sampled_sizes(
@@ -239,14 +286,19 @@ def _shapes_of(workload: Mapping[str, Sequence[ShapeWorkload]], table: str) -> S
 
 def _workload(
     request: TuneRequest, hybrids: frozenset[str], progress: Progress
-) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, int], list[str]]:
-    """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more."""
+) -> tuple[dict[str, list[ShapeWorkload]], FoundFacts, Mapping[str, str], Mapping[str, int], list[str]]:
+    """Return the shapes by table, the facts of the tables, whose names resolve the shapes', and more.
+
+    The third are the families that failed in reading the facts, each with its fault.
+    """
     settings = request.settings
     splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, settings.log.message_field)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}
-    halves = HybridRecords(hybrids, FoundSizes(request.source, lambda _, items: items).get)
+    # Rows and columns need no family.
+    source = replace(request.source, families=FamilyChoice())
+    halves = HybridRecords(hybrids, FoundSizes(source, lambda _, items: items).get)
     leaf_records = LeafRecords(halves.whole_size, {*request.source.tables(), *hybrids})
     leaves: Counter[str] = Counter()
     read = progress("reading the log", splits)
@@ -256,7 +308,9 @@ def _workload(
         rows = LocalRows(partial(iter, spooled), _KEYED_QUERIES)
         busy = busy_keys(rows, settings.workload.max_shapes_per_table)
         logged = sorted({name for batch in spooled for name in pc.unique(batch.column("table")).to_pylist()})
-        found = request.source.facts(request.tables, request.tables or logged, progress)
+        found, faults = without_faulty(
+            request.not_used, partial(_facts, request, request.tables or logged, progress)
+        )
         names = known_names(found.overviews, settings.scoring.pinot_version)
         cut = cut_lengths(settings.log.query_text_length, lengths.values())
         instances = settings.workload.instances_per_shape
@@ -271,7 +325,7 @@ def _workload(
     sampled = sum(sampling, start=SamplingSummary())
     warnings = [sampled.words] if sampled.dropped_lines else []
     of_log = rejected.warnings(settings.gates.max_not_understood_ratio)
-    return workload, found, leaves, [*warnings, *cut_words(cut), *left_out_words(busy), *of_log]
+    return workload, found, faults, leaves, [*warnings, *cut_words(cut), *left_out_words(busy), *of_log]
 
 
 def _queries(

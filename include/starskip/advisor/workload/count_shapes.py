@@ -36,6 +36,8 @@ QUERY_COLUMNS = (
     "query_text",
     "latency_ms",
     "rows_scanned",
+    "segments_queried",
+    "segments_processed",
     "segments_matched",
     "entries_scanned_in_filter",
     "entries_scanned_post_filter",
@@ -117,7 +119,8 @@ def _parsed_rows(batch: pa.RecordBatch, busy: Mapping[str, BusyKeys]) -> npt.NDA
 def _count(
     workload: Workload, record: tuple[Any, ...], recognised: tuple[NormalizedSql, QueryShape | str], cap: int
 ) -> None:
-    table, _, latency_ms, rows_scanned, segments_matched, entries, post, exceptions, weight, _, _ = record
+    table, _, latency_ms, rows_scanned, *segments, entries, post, exceptions, weight, _, _ = record
+    queried, processed, matched = (each or 0 for each in segments)
     cut, shape = recognised
     shape_id = shape if isinstance(shape, str) else shape.shape_id
     counts = workload.get((table, shape_id))
@@ -133,6 +136,9 @@ def _count(
     counts.entries_scanned_in_filter_squared += float(entries) * entries
     counts.entries_scanned_post_filter += post or 0
     counts.latency_ms_sum += latency_ms or 0
+    counts.segments_queried += queried
+    counts.segments_processed += processed
+    counts.segments_matched += matched
     unlogged = _unlogged(weight, entries)
     if any(unlogged):
         counts.unlogged_queries += unlogged[0]
@@ -147,8 +153,8 @@ def _count(
         and sum(len(v) for vs in cut.literals for v in vs) < _MAX_LITERAL_CHARACTERS
     ):
         squared = float(entries) * entries
-        instance = Instance(1, entries, squared, rows_scanned or 0, segments_matched or 0, *unlogged)
-        literals = mark_redacted(cut.literals, f"{rows_scanned or 0}/{entries}/{segments_matched or 0}")
+        instance = Instance(1, entries, squared, rows_scanned or 0, matched, *unlogged)
+        literals = mark_redacted(cut.literals, f"{rows_scanned or 0}/{entries}/{matched}")
         counts.add_instance(literals, instance, cap)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.pinot.target_version import release_number
 from starskip.sql.resolved_skeleton import QueryNames
@@ -25,7 +26,7 @@ class KnownNames:
         """Return the names that queries of ``table`` are resolved with."""
         columns = self.columns.get(table)
         spelling = None if columns is None else Spelling(columns)
-        return QueryNames(table, spelling, self.aliases_in_where)
+        return QueryNames(without_type(table)[0], spelling, self.aliases_in_where)
 
 
 NO_NAMES = KnownNames()

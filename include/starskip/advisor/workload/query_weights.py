@@ -37,12 +37,11 @@ class QueryWeights:
     by_name: Mapping[str, float]
     by_skeleton: Mapping[str, float] = field(default_factory=dict)
 
-    def of_table(self, names: QueryNames) -> tuple[float, Mapping[str, float]]:
+    def of_table(self, table: str, names: QueryNames) -> tuple[float, Mapping[str, float]]:
         """Return the weight of a table, or of both its halves, and those of its shapes by id."""
-        of_both = without_type(names.table)[0]
+        either = {table, without_type(table)[0]}
         named = sorted(
-            (name for name in self.by_name if meant_table(name, [names.table, of_both])),
-            key=lambda name: name != names.table,
+            (name for name in self.by_name if meant_table(name, either)), key=lambda name: name != table
         )
         of_shapes = dict(self.by_name)
         for skeleton, weight in self.by_skeleton.items():
@@ -84,7 +83,7 @@ def weighted_shapes(
 
     @cache
     def of_table(table: str) -> tuple[float, Mapping[str, float]]:
-        return weights.of_table(names.of(table))
+        return weights.of_table(table, names.of(table))
 
     def weighted(shape: ShapeWorkload) -> ShapeWorkload:
         whole, of_shapes = of_table(shape.table)

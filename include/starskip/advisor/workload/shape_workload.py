@@ -83,6 +83,9 @@ class ShapeWorkload(_EstimatedSums):
     that it is 0 and changes nothing if no line was dropped. A query counted w times has its variance w²
     times, so the squares sum w² - 1. Failed queries are always logged.
 
+    ``segments_queried``: the segments that queries were sent to, ``segments_processed``: those that servers
+    did not prune, ``segments_matched``: those with a matching row; 0 where the log does not say.
+
     ``weight``: the count of each query of the shape in advice (query_weights). It does not change counts and
     sums; only the ``weighted_…`` properties use it.
     """
@@ -102,6 +105,9 @@ class ShapeWorkload(_EstimatedSums):
     unlogged_entries_scanned_in_filter: float = 0.0
     unlogged_entries_scanned_in_filter_squared: float = 0.0
     unlogged_latency_ms_sum: float = 0.0
+    segments_queried: int = 0
+    segments_processed: int = 0
+    segments_matched: int = 0
     weight: float = 1.0
     kept_below: int = 1 << 62
     instances: dict[Literals, Instance] = field(default_factory=dict)
@@ -181,6 +187,9 @@ _SUMS = (
     "unlogged_entries_scanned_in_filter",
     "unlogged_entries_scanned_in_filter_squared",
     "unlogged_latency_ms_sum",
+    "segments_queried",
+    "segments_processed",
+    "segments_matched",
 )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from starskip.advisor.families.families import families_of_night
+from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import View, in_set
 from starskip.advisor.run.gate import Gate
@@ -19,6 +21,7 @@ from starskip.night.quality.judge_views import judge
 from starskip.night.stage_functions import stage_gate
 from starskip.skipping.registry import load_modules
 
+_LOG = logging.getLogger(__name__)
 _READABLE = "readable"
 _ROWS_AT_ONCE = 100_000
 """Rows of views that are held before they are judged."""
@@ -44,6 +47,14 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     verdicts cannot be published, and ConfigError for a module of index types that cannot be imported.
     """
     load_modules(night.skipping_modules)
+    verdicts, faults = without_faulty({}, lambda names: _judged(night.without_families(names), stage))
+    for warning in fault_warnings(faults):
+        _LOG.warning("check_%s: %s", stage, warning)
+    publish_verdicts(night, stage, verdicts)
+    return verdicts
+
+
+def _judged(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     judged = stage_named(stage)
     gates = gates_after(judged, night)
     verdicts: list[GateVerdict] = []
@@ -56,7 +67,6 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
             verdicts += _verdicts(night, judged, gates, held)
             held, rows = {}, 0
     verdicts += _verdicts(night, judged, gates, held)
-    publish_verdicts(night, stage, verdicts)
     return tuple(verdicts)
 
 

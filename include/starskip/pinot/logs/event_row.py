@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
+from starskip.pinot.logs.escaped_query import as_sent
 from starskip.pinot.logs.event_time import WHOLE_NUMBER, event_time
 from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.log_record import LogRecord
@@ -106,20 +107,22 @@ def _row(record: LogRecord, day: date | None) -> Row:
         query = event.get("query")
         if not isinstance(query, str) or not query.strip() or None in (values[name] for name in _REQUIRED):
             raise _Fault("incomplete_event")
-        tables = _tables(event, query)
+        sent = as_sent(_bytes(query))
+        tables = _tables(event, sent.decode("utf-8", "replace"))
     except _Fault as fault:
         return _set_aside(record, "rejected", str(fault))
     values["request_id"] = _request_id(_first(event, _REQUEST_ID))
     logged_at, utc_offset = event_time(_first(event, _TIME), day)
+    logged = _bytes(query)
     captured: dict[str, Any] = {
         **{name: None if values[name] is None else str(values[name]).encode() for name in COUNTERS},
         "table": _bytes(TABLE_SEPARATOR.join(tables)),
         "group_limit_reached": b"true" if event.get("numGroupsLimitReached") is True else None,
-        "query_text": _bytes(query),
+        "query_text": sent,
     }
     return (
         *("query", None, LINE_FORMAT, record.position, record.lines, wrapper_text(record)),
-        *(logged_at, utc_offset),
+        *(None if sent == logged else logged, logged_at, utc_offset),
         *(captured[name] for name in CAPTURED),
     )
 
@@ -185,9 +188,9 @@ def _bytes(text: str) -> bytes:
 
 def _set_aside(record: LogRecord, kind: str, reason: str) -> Row:
     text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
-    nothing = (None,) * (len(ROW) - 7)
+    nothing = (None,) * (len(ROW) - 8)
     return (
-        *(kind, reason, None, record.position, record.lines, wrapper_text(record)),
+        *(kind, reason, None, record.position, record.lines, wrapper_text(record), None),
         *nothing,
         text.encode(),
     )

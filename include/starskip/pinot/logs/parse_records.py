@@ -16,12 +16,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.pinot.logs.escaped_query import as_sent
 from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
 from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
+from starskip.pinot.logs.log_summary import NOT_A_QUERY
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch, wrapper_text
 from starskip.pinot.logs.record_reader import read_records
 from starskip.pinot.logs.record_start import EVENT_START, PREFIX
@@ -105,11 +107,15 @@ def _row(record: LogRecord, readers: list[_Reader]) -> Row:
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
+    *captured, logged = reader.captured((*match.groups(), None))
+    query = as_sent(logged or b"", text[: match.start("query_text")])
     return (
         *("query", None, reader.form.name, record.position, record.lines, wrapper_text(record)),
+        None if query == logged else logged,
         prefix["logged_at"],
         prefix["utc_offset"],
-        *reader.captured((*match.groups(), None)),
+        *captured,
+        query,
     )
 
 
@@ -125,10 +131,13 @@ def _first_match(text: bytes, start: int, readers: list[_Reader]) -> tuple[_Read
 
 
 def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str) -> Row:
-    text = record.text[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
+    message = record.text[prefix.end() :]
+    if reason != NOT_A_QUERY:
+        message = as_sent(message, message.partition(b",query=")[0])
+    text = (prefix[0] + message)[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
     return (
-        *(kind, reason, None, record.position, record.lines, wrapper_text(record)),
+        *(kind, reason, None, record.position, record.lines, wrapper_text(record), None),
         prefix["logged_at"],
         prefix["utc_offset"],
         *nothing,

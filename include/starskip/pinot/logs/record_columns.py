@@ -27,11 +27,14 @@ CAPTURED = ("table", *COUNTERS, "group_limit_reached", "query_text")
 """Fields captured from a record's message, as bytes or None."""
 
 ROW = (
-    *("kind", "reason", "line_format", "source_position", "source_lines", "wrappers"),
+    *("kind", "reason", "line_format", "source_position", "source_lines", "wrappers", "escaped_text"),
     *("logged_at", "utc_offset"),
     *CAPTURED,
 )
-"""The values of a row, in order; ``utc_offset`` belongs to ``logged_at``, if the record has one."""
+"""The values of a row, in order; ``utc_offset`` belongs to ``logged_at``, if the record has one.
+
+``escaped_text``: the query text as it stands in the log, if ``query_text`` differs.
+"""
 
 Row = tuple[Any, ...]
 
@@ -79,7 +82,7 @@ def record_batch(rows: Sequence[Row], source_file: str, log_time_zone: str = "UT
         "group_limit_reached": pc.equal(_strings(columns["group_limit_reached"]), "true"),
         "weight": pa.repeat(pa.scalar(1.0), len(rows)),
         "query_text": texts,
-        "query_text_length": _java_lengths(texts),
+        "query_text_length": _java_lengths(pc.coalesce(_strings(columns["escaped_text"]), texts)),
         "source_file": pa.repeat(pa.scalar(file_name), len(rows)),
         "source_position": pa.array(columns["source_position"], pa.int64()),
         "source_lines": pa.array(columns["source_lines"], pa.int64()),

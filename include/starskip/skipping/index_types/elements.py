@@ -120,6 +120,12 @@ class MapValue(DerivedIndex):
         value = f"get(map_values(map_filter({column}, (k, v) -> cast(k AS string) = {key})), 0)"
         return {"values": value, "hashes": f"if({value} IS NULL, NULL, xxhash64({value}))"}
 
+    def questions(self, columns: Sequence[str]) -> Sequence[str]:
+        """See SkippingIndex.questions."""
+        key = f"cast(X'{self.key.encode().hex()}' AS string)"
+        # Where keys are numbers, Spark casts the text.
+        return [f"try_element_at({columns[0]}, {key})", f"{columns[0]}[{key}]"]
+
     def is_source(self, call: Call) -> bool:
         """See DerivedIndex: ``c[key]`` and ``element_at(c, key)``."""
         match call:

@@ -23,7 +23,7 @@ from starskip.spark.skipping.table_relation import TableRelation, file_path_of
 
 MOST_CELLS = 20_000_000
 """Predicates times files."""
-_MOST_PREDICATES = 50
+MOST_PREDICATES = 50
 """Predicates of one pass: the JVM does not compile Spark's code for more."""
 _CELLS_OF_A_PASS = 1_000_000
 _FILES_A_TASK = 64
@@ -49,7 +49,9 @@ def count_matching(
         )
     chosen = np.zeros(len(everything), np.bool_)
     chosen[at] = True
-    counter = _Counter(relation.rows_of(listed, chosen), listed.encoded_paths(chosen))
+    counter = FileCounter(
+        relation.rows_of(listed, chosen), int(chosen.sum()), _places_in(listed.encoded_paths(chosen))
+    )
     texts, faults = _texts(predicates)
     matching = np.zeros((len(predicates), counter.files), np.int64)
     if counter.files:
@@ -71,19 +73,33 @@ def _texts(predicates: Sequence[Expression]) -> tuple[dict[int, str], dict[int, 
     return texts, faults
 
 
-class _Counter:
-    """Counts rows of ``frame`` by file; ``encoded_paths`` are the files', which give the order."""
+def _places_in(encoded_paths: pa.Array) -> Callable[[pa.Array], npt.NDArray[np.int64]]:
+    def places(paths: pa.Array) -> npt.NDArray[np.int64]:
+        at = pc.index_in(paths, encoded_paths)
+        if at.null_count:
+            raise SourceError("rows came of files that were not listed; run this again", source="path")
+        found: npt.NDArray[np.int64] = at.to_numpy(zero_copy_only=False)
+        return found
 
-    def __init__(self, frame: DataFrame, encoded_paths: pa.Array) -> None:
+    return places
+
+
+class FileCounter:
+    """Counts rows of ``frame`` by file; ``places`` gives the place of each path among ``files``."""
+
+    def __init__(
+        self, frame: DataFrame, files: int, places: Callable[[pa.Array], npt.NDArray[np.int64]]
+    ) -> None:
+        """Count nothing yet."""
         self._frame = frame
-        self._paths = encoded_paths
-        self.files = len(encoded_paths)
+        self._places = places
+        self.files = files
         self.rows = np.zeros(self.files, np.int64)
         self._optimized: dict[tuple[int, ...], DataFrame] = {}
 
     def count(self, texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> dict[int, str]:
         """Fill the rows of ``matching``; return the failed predicates with the reason."""
-        width = max(1, min(_MOST_PREDICATES, _CELLS_OF_A_PASS // self.files))
+        width = max(1, min(MOST_PREDICATES, _CELLS_OF_A_PASS // max(self.files, 1)))
         # Most failures occur in analysis, before anything is read.
         faults = _faults(_cut(list(texts), width), lambda mine: self._optimize(mine, texts))
         sound = [number for number in texts if number not in faults]
@@ -106,10 +122,7 @@ class _Counter:
     def _pass(self, mine: Sequence[int], texts: Mapping[int, str], matching: npt.NDArray[np.int64]) -> None:
         optimized = self._optimized.pop(tuple(mine), None)
         found = (self._planned(mine, texts) if optimized is None else optimized).toArrow()
-        at = pc.index_in(found[_PATH].combine_chunks(), self._paths)
-        if at.null_count:
-            raise SourceError("rows came of files that were not listed; run this again", source="path")
-        places = at.to_numpy(zero_copy_only=False)
+        places = self._places(found[_PATH].combine_chunks())
         self.rows[places] = found[_ROWS].to_numpy()
         for number in mine:
             matching[number, places] = found[f"_{number}"].to_numpy()

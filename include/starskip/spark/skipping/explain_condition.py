@@ -48,17 +48,28 @@ def explain_condition(
     if not is_lake:
         require_plain_files(spark, path)
     enable(spark, metadata_root, modules, keys)
+    register_functions(spark, modules)
+    rows = rows_of(spark, path, source)
+    found = explain(rows.where(_WHERE.sub("", condition, count=1)))
+    if not found:
+        raise SourceError(f"{path}: Spark reads no file of it for this condition", source=path)
+    return found[0]
+
+
+def register_functions(spark: SparkSession, modules: Iterable[str]) -> None:
+    """Register the functions of installed packages, then those of ``modules``."""
     register_package_functions(spark)
     for name in modules:
         # A module of index types need not register functions.
         register = getattr(sys.modules[name], "register_functions", None)
         if register is not None:
             register(spark)
-    rows = _lake_rows(spark, path, source.file_format) if is_lake else _rows(spark, path, source)
-    found = explain(rows.where(_WHERE.sub("", condition, count=1)))
-    if not found:
-        raise SourceError(f"{path}: Spark reads no file of it for this condition", source=path)
-    return found[0]
+
+
+def rows_of(spark: SparkSession, path: str, source: TableSource) -> DataFrame:
+    """Return the rows of a table, read as ``source`` says; raises SourceError without its connector."""
+    is_lake = source.file_format in TITLES
+    return _lake_rows(spark, path, source.file_format) if is_lake else _rows(spark, path, source)
 
 
 def register_package_functions(spark: SparkSession) -> None:

@@ -30,7 +30,7 @@ from starskip.spark.skipping.plain_scan import PlainScan
 from starskip.spark.skipping.plan_tree import Node
 from starskip.spark.skipping.read_expression import ExpressionReader
 from starskip.spark.skipping.read_ratio import read_ratio
-from starskip.spark.skipping.relation_report import JudgedFiles, ListedFiles, TableReport
+from starskip.spark.skipping.relation_report import Asked, JudgedFiles, ListedFiles, TableReport
 from starskip.spark.skipping.rule_warnings import RuleWarnings
 from starskip.spark.skipping.secondary_settings import secondary_settings
 from starskip.spark.skipping.spark_listing import may_hold
@@ -117,6 +117,7 @@ def _judged(
     if isinstance(scan, LakeScan):
         columns = ColumnTranslation(scan.present, stored_columns(table.source.options))
         predicates, of_format = with_bounds(predicates, columns, in_zones.indexes, scan.table_format)
+    scan.report.asked.append(Asked(table, (*in_zones.indexes, *of_format), predicates))
     failures: Failures = {}
     clause = build_clause((*in_zones.indexes, *of_format), predicates, failures)
     mask = None if clause is None else table.may_match(clause)

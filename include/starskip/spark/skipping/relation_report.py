@@ -105,6 +105,15 @@ class TableReport:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The predicates of a query as ``indexes`` of one table judge them: over the metadata's columns."""
+
+    metadata: TableMetadata
+    indexes: Sequence[SkippingIndex]
+    predicates: Sequence[Expression]
+
+
 @dataclass(slots=True)
 class RelationReport:
     """One relation; ``mark`` is None if it is read whole, ``listing`` None if no file was judged.
@@ -125,6 +134,7 @@ class RelationReport:
     scanned: tuple[int, int] | None = None
     by_format: str = ""
     why_empty: str = "there are no files"
+    asked: list[Asked] = field(default_factory=list)
 
     @property
     def path(self) -> str:

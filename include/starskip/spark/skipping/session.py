@@ -170,6 +170,39 @@ def enabled_within(spark: SparkSession, metadata_root: str | None) -> Iterator[b
                 found.rule.metadata_root = before[1]
 
 
+@contextmanager
+def judging(
+    spark: SparkSession, metadata_root: str, keys: Mapping[str, KeySource]
+) -> Iterator[Callable[[DataFrame], list[RelationReport]]]:
+    """Yield a function that plans a DataFrame, and returns what metadata below a root says of its files.
+
+    Within the context no query skips a file.
+    """
+    with _lock:
+        skipping = _of(spark)
+    before = skipping.enabled, skipping.rule.metadata_root, skipping.tables.keyring
+    level = log.level
+    # What a warning says of an index type stands in the reports, too.
+    log.setLevel(logging.ERROR)
+    skipping.switch(enabled=False)
+    skipping.rule.metadata_root = metadata_root
+    skipping.tables.keyring = Keyring.from_environment(os.environ, keys)
+
+    def judged(dataframe: DataFrame) -> list[RelationReport]:
+        reports: list[RelationReport] = []
+        with _active(skipping, dataframe.sparkSession):
+            skipping.pruned(dataframe._jdf.queryExecution().optimizedPlan(), reports.extend)
+        return reports
+
+    try:
+        yield judged
+    finally:
+        log.setLevel(level)
+        enabled, skipping.rule.metadata_root, skipping.tables.keyring = before
+        skipping.switch(enabled=enabled)
+        skipping.tables.forget()
+
+
 @classic_only
 def is_enabled(spark: SparkSession) -> bool:
     """Return whether queries skip files."""

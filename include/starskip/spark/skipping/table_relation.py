@@ -102,17 +102,7 @@ class TableRelation:
     @property
     def data_types(self) -> dict[str, str]:
         """Spark's types of all columns and fields of structs, by dotted name."""
-        found: dict[str, str] = {}
-
-        def add(prefix: tuple[str, ...], fields: StructType) -> None:
-            for field in fields:
-                path = (*prefix, field.name)
-                found[column_name(path)] = _simple(field.dataType)
-                if isinstance(field.dataType, StructType):
-                    add(path, field.dataType)
-
-        add((), self.schema)
-        return found
+        return data_types_of(self.schema)
 
     def resolved(self, name: str) -> str:
         """Return a column's dotted name as the schema spells it; the name itself if there is none."""
@@ -208,6 +198,21 @@ class ListedTable:
         if chosen.all():
             return self.index
         return self.listed.chosen(chosen).index(self.relation.session._jsparkSession)
+
+
+def data_types_of(schema: StructType) -> dict[str, str]:
+    """Return Spark's types of all columns and fields of structs, by dotted name."""
+    found: dict[str, str] = {}
+
+    def add(prefix: tuple[str, ...], fields: StructType) -> None:
+        for field in fields:
+            path = (*prefix, field.name)
+            found[column_name(path)] = _simple(field.dataType)
+            if isinstance(field.dataType, StructType):
+                add(path, field.dataType)
+
+    add((), schema)
+    return found
 
 
 def one_slash(paths: pa.Array) -> pa.Array:

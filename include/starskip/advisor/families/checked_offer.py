@@ -1,0 +1,245 @@
+"""Checks of what a user's family offers for whole queries; the choice is made of checked values alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any
+
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries, Unit
+from starskip.advisor.families.index import Index
+from starskip.errors import printable
+
+_MOST_TEXT = 200
+_ROUNDING = 1 + 1e-6
+_LISTS = ("fieldConfigList", "tierConfigs")
+_OBJECTS = (
+    "tableIndexConfig",
+    "segmentsConfig",
+    "tenants",
+    "metadata",
+    "routing",
+    "query",
+    "quota",
+    "task",
+    "ingestionConfig",
+    "upsertConfig",
+    "dedupConfig",
+    "dimensionTableConfig",
+)
+"""Blocks of every table config; a value of another kind would replace one."""
+_IDENTITY = ("tableName", "tableType")
+
+
+class WrongValue(ValueError):
+    """A wrong value of a user's family; its words stand behind "returned"."""
+
+
+def checked_offer(family: str, value: Any, queries: TableQueries) -> AnswerOffer:
+    """Return the offer with plain values, savings in entries; raises WrongValue."""
+    if not isinstance(value, AnswerOffer):
+        raise WrongValue(f"{type(value).__name__}, not AnswerOffer")
+    total = number("total_entries", value.total_entries)
+    shapes = most_entries(queries, with_post_filter=total > 0)
+    candidates: Any = value.candidates
+    if not isinstance(candidates, tuple | list):
+        raise WrongValue(f"candidates that are {type(candidates).__name__}, not a tuple")
+    most: Any = value.max_answers
+    if most is not None and (isinstance(most, bool) or not isinstance(most, Integral) or most < 0):
+        raise WrongValue("max_answers that is no number of at least 0")
+    if 0 < total * _ROUNDING < sum(shapes.values()):
+        raise WrongValue("total_entries below what the queries scanned, in filter and post filter")
+    found = tuple(_candidate(family, each, queries, shapes) for each in candidates)
+    indexes = [each.index for each in found]
+    for index in indexes:
+        if indexes.count(index) > 1:
+            raise WrongValue(f"two candidates {str(index)!r}")
+    return replace(
+        value,
+        candidates=found,
+        answered=frozenset(_known("answered", value.answered, shapes, "shape")),
+        max_answers=None if most is None else int(most),
+        total_entries=total,
+        gain_bytes=None if value.gain_bytes is None else number("gain_bytes", value.gain_bytes),
+    )
+
+
+def most_entries(queries: TableQueries, *, with_post_filter: bool) -> dict[str, float]:
+    """Return by shape the entries that its queries scanned over all nights that vote: the most to save.
+
+    In filter alone, of whose entries savings are shares unless the family says of which.
+    """
+    found = {
+        shape: max(each.all_entries if with_post_filter else each.entries, 0.0)
+        for shape, each in queries.window.items()
+    }
+    return {shape.shape_id: 0.0 for shape in queries.shapes} | found
+
+
+def _candidate(
+    family: str, value: Any, queries: TableQueries, shapes: Mapping[str, float]
+) -> AnswerCandidate:
+    if not isinstance(value, AnswerCandidate):
+        raise WrongValue(f"a candidate that is {type(value).__name__}, not AnswerCandidate")
+    index: Any = value.index
+    if not isinstance(index, Index) or index.is_drop:
+        raise WrongValue("a candidate whose index is no Index to build")
+    if index.family != family:
+        raise WrongValue(f"a candidate of another family, {printable(str(index.family), 60)!r}")
+    text("the column of an index", index.column)
+    columns = value.columns
+    if not isinstance(columns, tuple | list) or not columns:
+        raise WrongValue("a candidate whose columns are no tuple of names")
+    known = queries.overview.columns if queries.overview else [text("a column", each) for each in columns]
+    exchanged, amounts = _savings(value, shapes)
+    return replace(
+        value,
+        columns=tuple(_known("columns", columns, known, "column")),
+        saving_entries=exchanged,
+        amounts=amounts,
+        size_bytes=None if value.size_bytes is None else number("size_bytes", value.size_bytes),
+        config=merging_config(value.config, [each.document for each in queries.configs]),
+        is_exclusive=bool(value.is_exclusive),
+        rank=number("rank", value.rank, least=-inf),
+        entries_read=_by_shape("entries_read", value.entries_read, shapes),
+    )
+
+
+def _savings(
+    value: AnswerCandidate, shapes: Mapping[str, float]
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Return savings in entries, and in the unit of the candidate if it has one."""
+    saved = _by_shape("saving_entries", value.saving_entries, shapes)
+    unit: Any = value.unit
+    if unit is not None:
+        if not isinstance(unit, Unit) or number("the entries of a unit", unit.entries) <= 0:
+            raise WrongValue("a unit that is no Unit worth some entries")
+        text("the name of a unit", unit.name)
+        return {shape: min(each * unit.entries, shapes[shape]) for shape, each in saved.items()}, saved
+    for shape, each in saved.items():
+        if each > shapes[shape] * _ROUNDING:
+            raise WrongValue(
+                f"a saving of {each:.6g} entries of a shape that scanned {shapes[shape]:.6g}, {shape}"
+            )
+    return {shape: min(each, shapes[shape]) for shape, each in saved.items()}, {}
+
+
+def number(what: str, value: Any, least: float = 0.0) -> float:
+    """Return a finite number of at least ``least``; raises WrongValue."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise WrongValue(f"{what} that is {type(value).__name__}, not a number")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = inf
+    if not isfinite(found) or found < least:
+        raise WrongValue(f"{what} of {found:g}, not a finite number of at least {least:g}")
+    return found
+
+
+def text(what: str, value: Any) -> str:
+    """Return a text of one printable line; raises WrongValue."""
+    if not isinstance(value, str) or not value or len(value) > _MOST_TEXT or printable(value) != value:
+        raise WrongValue(f"{what} that is no text of one line and up to {_MOST_TEXT} characters")
+    return value
+
+
+def _known(what: str, values: Any, known: Collection[str], of: str) -> list[str]:
+    if isinstance(values, str) or not isinstance(values, Collection):
+        raise WrongValue(f"{what} that are {type(values).__name__}")
+    found = list(values)
+    for each in found:
+        if not isinstance(each, str) or each not in known:
+            raise WrongValue(f"{what} with an unknown {of}, {printable(str(each), 60)!r}")
+    return found
+
+
+def _by_shape(what: str, values: Any, shapes: Mapping[str, float]) -> dict[str, float]:
+    if not isinstance(values, Mapping):
+        raise WrongValue(f"{what} that are {type(values).__name__}, not a mapping")
+    return {shape: number(what, values[shape]) for shape in _known(what, values.keys(), shapes, "shape")}
+
+
+def plain_json(what: str, value: Any) -> Any:
+    """Return a copy of a value of JSON; raises WrongValue for anything else."""
+    try:
+        copied = json.loads(json.dumps(value, allow_nan=False))
+        json.dumps(copied, ensure_ascii=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise WrongValue(f"{what} that is no JSON") from error
+    if copied != _listed(value):
+        raise WrongValue(f"{what} with names that are no texts")
+    return copied
+
+
+def _listed(value: Any) -> Any:
+    """Return ``value`` with lists for tuples, as JSON has them."""
+    if isinstance(value, Mapping):
+        return {key: _listed(each) for key, each in value.items()}
+    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def merging_config(value: Any, documents: Collection[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a copy of the keys of a config that can be laid over each document; raises WrongValue."""
+    if not isinstance(value, Mapping):
+        raise WrongValue(f"a config that is {type(value).__name__}, not a mapping")
+    copied: dict[str, Any] = plain_json("a config", dict(value))
+    blocks: dict[str, Any] = {key: {} for key in _OBJECTS} | {key: [] for key in _LISTS}
+    for document in (blocks, *documents):
+        clash = _clash(document, copied)
+        if clash:
+            raise WrongValue(f"a config that replaces the block {printable(clash, 100)!r}")
+    if any(key in copied for key in _IDENTITY):
+        raise WrongValue("a config with another name or type of the table")
+    return copied
+
+
+def _clash(held: Mapping[str, Any], change: Mapping[str, Any], place: str = "") -> str:
+    """Return the place where ``change`` has a value of another kind than ``held``; empty if none."""
+    for key, value in change.items():
+        there, here = held.get(key), f"{place}.{key}" if place else key
+        if there is None:
+            continue
+        if _kind(there) != _kind(value):
+            return here
+        if isinstance(there, Mapping) and (clash := _clash(there, value, here)):
+            return clash
+    return ""
+
+
+def _kind(value: Any) -> type:
+    return dict if isinstance(value, Mapping) else list if isinstance(value, list | tuple) else str
+
+
+def lost_place(before: Any, after: Any, own: str, is_dropping: bool, place: str = "") -> str:
+    """Return the first place of a config that an edit of the key ``own`` took away; empty if none.
+
+    What was there may have got another value of its kind, except under ``own``; ``is_dropping``: entries of
+    fieldConfigList may go, too.
+    """
+    if isinstance(before, Mapping):
+        if not isinstance(after, Mapping):
+            return place
+        for key, value in before.items():
+            here = f"{place}.{key}" if place else key
+            if key == own or (is_dropping and key == "fieldConfigList"):
+                continue
+            if key not in after or (key in _IDENTITY and after[key] != value):
+                return here
+            if lost := lost_place(value, after[key], own, is_dropping, here):
+                return lost
+        return ""
+    if isinstance(before, list):
+        is_kept = isinstance(after, list) and len(after) >= len(before)
+        if not is_kept:
+            return place
+        inner = (
+            lost_place(old, new, own, is_dropping, place) if isinstance(old, Mapping) else place
+            for old, new in zip(before, after, strict=False)
+            if old != new and old not in after
+        )
+        return next((lost for lost in inner if lost), "")
+    return place if before is not None and _kind(before) != _kind(after) else ""
