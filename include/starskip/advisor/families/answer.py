@@ -97,8 +97,9 @@ class AnswerOffer:
 
     ``answered``: shapes that a present index answers; their votes do not count. ``max_answers``: how many may
     be chosen, None for any number. ``total_entries``: the entries of which an answer must save the least
-    gain, 0 for all entries scanned, in filter and post filter. ``gain_bytes``: the answer must save that gain once for each so
-    many bytes of its size, None whatever its size. ``detail``: data of the family for its report.
+    gain, 0 for all entries scanned, in filter and post filter. ``gain_bytes``: the answer must save that gain
+    once for each so many bytes of its size, None whatever its size. ``detail``: data of the family for its
+    report.
     """
 
     candidates: tuple[AnswerCandidate, ...] = ()
