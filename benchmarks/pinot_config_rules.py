@@ -181,9 +181,15 @@ def _field(chosen: random.Random, config: Config) -> None:
     if chosen.random() < 0.95:
         entry["encodingType"] = chosen.choice(("RAW", "DICTIONARY"))
     if chosen.random() < 0.6:
-        entry["indexTypes"] = [chosen.choice(("INVERTED", "TEXT", "FST", "TIMESTAMP", "RANGE", "JSON", "H3"))]
+        entry["indexTypes"] = [chosen.choice(("INVERTED", "TEXT", "FST", "TIMESTAMP", "RANGE", "JSON"))]
     if chosen.random() < 0.2:
         entry["compressionCodec"] = chosen.choice(("LZ4", "SNAPPY"))
+    if chosen.random() < 0.25:
+        # Read from 1.0 on; the earlier releases do not know the key.
+        options = {} if chosen.random() < 0.7 else {"disabled": True}
+        entry["indexes"] = {chosen.choice(("inverted", "range", "bloom", "dictionary", "json")): options}
+    if chosen.random() < 0.1:
+        entry["properties"] = {"forwardIndexDisabled": "true"}
     config.setdefault("fieldConfigList", []).append(entry)
 
 

@@ -16,6 +16,7 @@ from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
 from starskip.cli.config_out import ConfigOut
+from starskip.cli.format_modules import format_modules
 from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
@@ -98,6 +99,7 @@ SPELLINGS = {
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option(
     "--families",
     "family_modules",
@@ -161,6 +163,7 @@ def tune(
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
         families = families_named(names, load_families(modules, []))
+        format_modules(settings.log.formats)
     except ConfigError as error:
         raise click.UsageError("; ".join([str(error), *wrong])) from error
     if config_outs and len(configs) != len(config_outs):

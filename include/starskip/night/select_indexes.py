@@ -17,6 +17,7 @@ import pyarrow as pa
 from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.cost.read_overviews import read_overviews
 from starskip.advisor.families.answer import RowSource
+from starskip.advisor.families.config_limits import config_notes
 from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
@@ -171,6 +172,8 @@ def _advised(
     answers = advice.answers
     told = {name: each.advise(answers.file_indexes, answers.gap_ratio) for name, each in measured.items()}
     warnings = [warning for _, of_family in told.values() for warning in of_family]
+    if overview is not None:
+        warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
     return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
 

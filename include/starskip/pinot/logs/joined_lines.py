@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from starskip.pinot.logs.log_formats import KNOWN_FORMATS, LogFormats
 from starskip.pinot.logs.log_record import KEPT_BYTES, MAX_RECORD_BYTES, LogRecord
 from starskip.pinot.logs.record_start import EVENT_START
-from starskip.pinot.logs.unwrap_lines import Key, LineUnwrapper, Piece, as_record
+from starskip.pinot.logs.unwrap_lines import OF_USER, Key, LineUnwrapper, Piece, as_record
 from starskip.storage.files.file_blocks import DamagedFileError
 
 HEAD_BYTES = 256 << 10
@@ -22,13 +23,18 @@ _MOST_WAITING_BYTES = 64 << 20
 """Lines and bytes behind an open record: past them it ends, whatever follows."""
 
 
-def is_wrapped(head: bytes, message_field: str = "") -> bool:
-    """Return whether more records begin within a wrapper than as they are, in the head of a file."""
-    unwrapper = LineUnwrapper(message_field)
+def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN_FORMATS) -> bool:
+    """Return whether more records begin within a wrapper than as they are, in the head of a file.
+
+    A user's wrapper is around the whole file if it is around one line.
+    """
+    unwrapper = LineUnwrapper(message_field, formats)
     wrapped = plain = 0
     first_is_wrapped = False
     for line in head.split(b"\n")[:_HEAD_LINES]:
         for piece in unwrapper.pieces(0, line.removesuffix(b"\r")):
+            if piece.key[:1] == (OF_USER,):
+                return True
             if piece.begins:
                 first_is_wrapped = first_is_wrapped or (bool(piece.wrappers) and not plain)
                 wrapped, plain = wrapped + bool(piece.wrappers), plain + (not piece.wrappers)
@@ -37,13 +43,15 @@ def is_wrapped(head: bytes, message_field: str = "") -> bool:
     return wrapped > plain or (wrapped == plain and first_is_wrapped)
 
 
-def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) -> Iterator[LogRecord]:
+def wrapped_records(
+    blocks: Iterator[bytes], head: bytes, message_field: str, formats: LogFormats = KNOWN_FORMATS
+) -> Iterator[LogRecord]:
     """Yield the records of a whole file, in the order of their first lines; ``head``: its first bytes.
 
     Memory is bounded by the records that lie between one another. A file that breaks has a record of its own
     that says so.
     """
-    unwrapper = LineUnwrapper(message_field)
+    unwrapper = LineUnwrapper(message_field, formats)
     for number, line in enumerate(head.split(b"\n")[:_HEAD_LINES]):
         for _ in unwrapper.pieces(number, line.removesuffix(b"\r")):
             pass  # what its first lines teach holds for lines before them, too
@@ -55,7 +63,7 @@ def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) ->
             text = line.removesuffix(b"\r")
             pieces = [Piece(position, 1, text, (position,))] if flaw else unwrapper.pieces(position, text)
             for piece in pieces:
-                yield from joined.add(piece, flaw)
+                yield from joined.add(piece, flaw or piece.flaw)
     except DamagedFileError as damage:
         yield from joined.rest(unwrapper.rest())
         yield LogRecord(position + 1, 1, str(damage).encode(), damage.reason)
