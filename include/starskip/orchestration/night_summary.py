@@ -46,7 +46,8 @@ def _curve(evidence: Evidence) -> list[str]:
     points, chosen = evidence.k_curve.points, evidence.k_curve.chosen_k
     if not points:
         return []
-    lines = ["", f"  Savings of {ALL_ENTRIES}:", f"  {'K':>4}  {'saving':>7}  {'90 % interval':>13}  best set of columns"]
+    lines = ["", f"  Savings of {ALL_ENTRIES}:"]
+    lines.append(f"  {'K':>4}  {'saving':>7}  {'90 % interval':>13}  best set of columns")
     smaller: tuple[str, ...] = ()
     for point in points[:_MAX_POINTS]:
         mark = "*" if point.k == chosen else " "
