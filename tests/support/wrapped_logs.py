@@ -57,6 +57,21 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
         each_line(lambda line, i: f"\x1b[36mpinot-broker-1  |\x1b[0m {line}"),
         ["ansi", "compose"],
     ),
+    "coloured records in pieces": (
+        each_line(
+            lambda line, i: "\n".join(
+                f"{ISO.format(i)} stderr {tag} {part}"
+                for tag, part in zip(
+                    "PF", ("\x1b[32m" * line.startswith("2026") + line[:300], line[300:]), strict=True
+                )
+            )
+        ),
+        ["ansi", "cri"],
+    ),
+    "coloured records in a pod": (
+        each_line(lambda line, i: "[pod/a/b] " + "\x1b[1m" * line.startswith("2026") + line),
+        ["ansi", "kubectl"],
+    ),
     "kubectl": (each_line(lambda line, i: f"[pod/pinot-broker-0/broker] {line}"), ["kubectl"]),
     "kubectl with times": (
         each_line(lambda line, i: f"[pod/pinot-broker-0/broker] {ISO.format(i)} {line}"),

@@ -27,6 +27,7 @@ from starskip.storage.files.log_files import log_files
 
 SPLIT_BYTES = 64 * 1024 * 1024
 STANDARD_INPUT = "-"
+_HELD_INPUT = "starskip-standard-input-"
 _ALL = sys.maxsize
 _NUMBER = re.compile(r"-?\d+")
 
@@ -94,7 +95,7 @@ def _local_paths(paths: Sequence[str]) -> Iterator[Sequence[str]]:
     if STANDARD_INPUT not in paths:
         yield paths
         return
-    with NamedTemporaryFile(prefix="standard-input-") as file:
+    with NamedTemporaryFile(prefix=_HELD_INPUT) as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield [file.name if path == STANDARD_INPUT else path for path in paths]
@@ -113,8 +114,9 @@ def _example(row: dict[str, object]) -> str:
     from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))
+    path = "standard input" if _HELD_INPUT in str(row["source_file"]) else row["source_file"]
     fault = f" ({row['line_format']})" if row["line_format"] else ""
-    return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}{fault}: {text}")
+    return printable(f"{path} at byte {row['source_position']}: {row['reason']}{fault}: {text}")
 
 
 def _text(summary: LogSummary, sampling: SamplingSummary) -> str:

@@ -32,6 +32,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
     "--log", "logs", required=True, multiple=True, metavar="PATH...", help="Log files, folders or globs."
 )
 @click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
+@setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def quantile_report(logs: Sequence[str], tables: str, output: str, **options: str | None) -> None:

@@ -29,18 +29,24 @@ def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN
     A user's wrapper is around the whole file if it is around one line.
     """
     unwrapper = LineUnwrapper(message_field, formats)
-    wrapped = plain = 0
-    first_is_wrapped = False
-    for line in head.split(b"\n")[:_HEAD_LINES]:
-        for piece in unwrapper.pieces(0, line.removesuffix(b"\r")):
-            if piece.key[:1] == (OF_USER,):
-                return True
-            if piece.begins:
-                first_is_wrapped = first_is_wrapped or (bool(piece.wrappers) and not plain)
-                wrapped, plain = wrapped + bool(piece.wrappers), plain + (not piece.wrappers)
-    if not wrapped and not plain:  # perhaps the first of an object that is longer than the head
-        return head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
-    return wrapped > plain or (wrapped == plain and first_is_wrapped)
+    taught = _told_of(unwrapper, head)
+    if any(piece.key[:1] == (OF_USER,) for piece in taught):
+        return True
+    if not any(piece.begins for piece in taught):
+        # Perhaps wrapped lines before the first record, or an object that is longer than the head.
+        return bool(taught) or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
+    # What was learned holds for the lines before, too, which seemed to be records of their own.
+    found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if piece.begins]
+    wrapped = sum(found)
+    return wrapped > len(found) - wrapped or (2 * wrapped == len(found) and found[0])
+
+
+def _told_of(unwrapper: LineUnwrapper, head: bytes) -> list[Piece]:
+    """Return the pieces of a head that begin a record or were wrapped, and teach the unwrapper."""
+    unwrapper.forget_open_lines()
+    lines = enumerate(head.split(b"\n")[:_HEAD_LINES])
+    pieces = (piece for number, line in lines for piece in unwrapper.pieces(number, line.removesuffix(b"\r")))
+    return [piece for piece in pieces if piece.begins or piece.wrappers]
 
 
 def wrapped_records(
@@ -52,9 +58,7 @@ def wrapped_records(
     that says so.
     """
     unwrapper = LineUnwrapper(message_field, formats)
-    for number, line in enumerate(head.split(b"\n")[:_HEAD_LINES]):
-        for _ in unwrapper.pieces(number, line.removesuffix(b"\r")):
-            pass  # what its first lines teach holds for lines before them, too
+    _told_of(unwrapper, head)
     unwrapper.forget_open_lines()
     joined = _JoinedLines()
     position = 0
@@ -117,7 +121,11 @@ class _OpenRecord:
         flaw = self.flaw or ("too_long" if self.size_bytes > MAX_RECORD_BYTES + 1 else None)
         text = b"\n".join(self.parts)
         return LogRecord(
-            self.first.position, self.lines, text[:KEPT_BYTES] if flaw else text, flaw, self.first.wrappers
+            self.first.position,
+            self.lines,
+            text[:KEPT_BYTES] if flaw else text,
+            flaw,
+            self.first.all_wrappers,
         )
 
 

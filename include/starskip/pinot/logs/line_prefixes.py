@@ -39,7 +39,7 @@ _PATTERNS = {
         + _SYSLOG_WORD
         + rb"(?:\[\d{1,10}\])?):(?: |\Z)"
     ),
-    "compose": rb"(?P<key>[\w.-]{1,80}+) {0,40}+\|(?: |\Z)",
+    "compose": rb"(?P<key>[\w.@-]{1,120}+) {0,40}+\|(?: |\Z)",
     # Behind it stands a line with a time of its own: a time alone is what any record may begin with.
     "timestamp": (_TIME + rb" (?:(?P<key>" + _STREAM + rb") )?(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"),
     "timestamp of a stream": _TIME + rb" (?P<key>" + _STREAM + rb")(?: |\Z)",
@@ -49,13 +49,14 @@ _PREFIXES = tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS.ite
 _NAMES = {"syslog-3164": "syslog", "timestamp of a stream": "timestamp", "timestamp alone": "timestamp"}
 _COLOUR = re.compile(rb"\x1b\[[\d;]*+[mK]")
 _COLOURED_FROM = 200
+_RESET = 8
 
 
 class LinePrefix(NamedTuple):
     """A prefix: its shipper, whose line it is, its time, and the line behind it.
 
-    ``is_partial``: the line goes on in the next one of the same ``key``. ``is_doubtful``: a line that nothing
-    was put before may begin so, too.
+    ``is_partial``: the line goes on in the next one of the same ``key``. ``is_sure``: no other line begins
+    so; ``is_doubtful``: a line that nothing was put before may begin so.
     """
 
     name: str
@@ -63,6 +64,7 @@ class LinePrefix(NamedTuple):
     time: bytes | None
     rest: bytes
     is_partial: bool
+    is_sure: bool
     is_doubtful: bool
 
 
@@ -79,15 +81,12 @@ def line_prefixes(text: bytes) -> Iterator[LinePrefix]:
             groups.get("time"),
             text[found.end() :],
             (groups.get("tags") or b"F")[:1] == b"P",
+            name == "cri",
             name in ("timestamp of a stream", "timestamp alone"),
         )
 
 
 def without_colours(text: bytes) -> bytes | None:
-    """Return the line without ANSI colours, None if it has none before its message."""
-    return _COLOUR.sub(b"", text) if b"\x1b[" in text[:_COLOURED_FROM] else None
-
-
-def without_colour_codes(text: bytes) -> bytes:
-    """Return the text without any ANSI colour."""
-    return _COLOUR.sub(b"", text)
+    """Return the line without ANSI colours, None if it has none before its message or at its end."""
+    is_coloured = b"\x1b[" in text[:_COLOURED_FROM] or b"\x1b[" in text[-_RESET:]
+    return _COLOUR.sub(b"", text) if is_coloured else None

@@ -107,12 +107,13 @@ def _row(record: LogRecord, readers: list[_Reader], starts: RecordStarts) -> Row
         return _row_without_counters(record, prefix, "rejected", reason, fault or None)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
-        return _row_without_counters(record, prefix, *unmatched(text, prefix, starts))
+        found_not = unmatched(text, prefix, starts, is_wrapped=bool(record.wrappers))
+        return _row_without_counters(record, prefix, *found_not)
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
     *captured, logged = reader.captured((*match.groups(), None))
-    query = as_sent(logged or b"", text[: match.start("query_text")])
+    query = logged and as_sent(logged, text[: match.start("query_text")])
     return (
         *("query", None, reader.form.name, record.position, record.lines, wrapper_text(record)),
         None if query == logged else logged,

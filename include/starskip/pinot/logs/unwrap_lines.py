@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from starskip.pinot.logs.json_messages import JsonMessage, Path, json_messages
-from starskip.pinot.logs.line_prefixes import line_prefixes, without_colours
+from starskip.pinot.logs.line_prefixes import LinePrefix, line_prefixes, without_colours
 from starskip.pinot.logs.log_formats import FAILED, KNOWN_FORMATS, FormatFault, LogFormats, Message
 from starskip.pinot.logs.log_record import MAX_RECORD_BYTES
 from starskip.pinot.logs.record_start import TIMED_START
@@ -54,6 +54,12 @@ class Piece(NamedTuple):
     is_bare: bool = False
     head: bytes = b""
     flaw: str | None = None
+    is_coloured: bool = False
+
+    @property
+    def all_wrappers(self) -> tuple[str, ...]:
+        """Return the wrappers, with colours as one of them: lines of one record may have them or not."""
+        return (*self.wrappers, "ansi") if self.is_coloured else self.wrappers
 
 
 class _OpenObject(NamedTuple):
@@ -119,20 +125,23 @@ class LineUnwrapper:
         text = without_colours(text) or text
         if self._starts.match(text) or text.strip() == b"{":
             return True
-        return depth < _DEEPEST and any(
-            self._begins(prefix.rest, depth + 1) for prefix in line_prefixes(text) if not prefix.is_doubtful
-        )
+        return depth < _DEEPEST and any(self._begins_within(each, depth + 1) for each in line_prefixes(text))
+
+    def _begins_within(self, prefix: LinePrefix, depth: int = 0) -> bool:
+        return not prefix.is_doubtful and self._begins(prefix.rest, depth)
 
     def _without_prefixes(self, piece: Piece, depth: int) -> Iterator[Piece]:
         text, is_partial = piece.text or b"", False
-        while depth < _DEEPEST and not _PINOTS_TIME.match(text):
+        while depth < _DEEPEST:
             depth += 1
             if (plain := without_colours(text)) is not None:
-                text, piece = plain, piece._replace(wrappers=(*piece.wrappers, "ansi"))
+                text, piece = plain, piece._replace(is_coloured=True)
                 continue
+            if _PINOTS_TIME.match(text):
+                break
             for prefix in line_prefixes(text):
                 seen = (piece.wrappers, prefix.name, prefix.key)
-                if seen in self._learned or (not prefix.is_doubtful and self._begins(prefix.rest)):
+                if prefix.is_sure or seen in self._learned or self._begins_within(prefix):
                     break
             else:
                 break
@@ -237,6 +246,7 @@ class LineUnwrapper:
                 (*piece.wrappers, "json:" + _NO_NAME.sub("_", ".".join(message.path))[:_LONGEST_NAME]),
                 message.time or piece.time,
                 head=message.head,
+                is_coloured=piece.is_coloured,
             )
             if message.is_record and not _TIMED.match(message.text):
                 yield as_record(inner)
