@@ -2,7 +2,7 @@
 
 Of each table of benchmarks/data/truth, logs of 100 and of 900 queries are drawn from the measured queries, by
 their weights. The best measured set of each log is chosen by its votes, and its saving of all entries is
-predicted with its 90 % interval. Printed: the share of the intervals that hold the real saving of that set for
+predicted with its 90 % interval. Printed: the share of the intervals that hold the real saving of it for
 the whole workload.
 
     python benchmarks/combined_saving.py [--logs N] [--table NAME] [--seed N]

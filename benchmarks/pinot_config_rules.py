@@ -1,11 +1,13 @@
-"""Our verdict beside Pinot's: generated table configs on the validation of a real Apache Pinot 0.11.0.
+"""Our verdict beside Pinot's: generated table configs on the validation of a real Apache Pinot.
 
-Starts Pinot (fetched with Maven, once), asks ``POST /tableConfigs/validate`` for each generated schema and
-config, and compares: Pinot refuses it if and only if it breaks a rule of ``pinot/config_rules.py`` that 0.11
-validates. Nothing is created. 2,000 configs take a minute beside the start.
+Starts Pinot 0.11.0 (fetched with Maven, once), asks ``POST /tableConfigs/validate`` for each generated schema
+and config, and compares: Pinot refuses it if and only if it breaks a rule of ``pinot/config_rules.py`` that
+the release validates. Nothing is created. 2,000 configs take a minute beside the start. Of another release
+the library alone is asked, which Maven has for 0.12.0, 1.1.0, 1.3.0, 1.4.0 and 1.5.1.
 
     python benchmarks/pinot_config_rules.py
     python benchmarks/pinot_config_rules.py --seed 2 --configs 10000
+    python benchmarks/pinot_config_rules.py --pinot-version 1.5.1
 """
 
 from __future__ import annotations
@@ -19,16 +21,18 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pinot.running_pinot import CONTROLLER, PinotFailed, RunningPinot, pinot_jars
-from starskip.pinot.config_columns import SchemaColumn
-from starskip.pinot.config_rules import CONFIG_RULES, config_faults
+from pinot.validated_configs import refusals
+from starskip.pinot.config_columns import Release, SchemaColumn
+from starskip.pinot.config_rules import config_faults
+from starskip.pinot.target_version import release_number
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
-RELEASE = (0, 11)
+MEASURED = "0.11.0"
 TYPES = ("INT", "LONG", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP", "STRING", "JSON", "BYTES")
 SEVERAL = ("INT", "LONG", "FLOAT", "DOUBLE", "STRING")
 METRICS = ("INT", "LONG", "FLOAT", "DOUBLE", "BIG_DECIMAL")
@@ -38,6 +42,7 @@ SHOWN = 12
 KAFKA = "org.apache.pinot.plugin.stream"
 
 Config = dict[str, Any]
+Case = tuple[Mapping[str, SchemaColumn], Config, Config]
 Feature = Callable[[random.Random, Config], None]
 
 
@@ -46,28 +51,34 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--configs", type=int, default=2_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--pinot-version", default=MEASURED)
     parser.add_argument("--pinot-dir", default=CACHE, help="where Pinot's jars are kept")
     parser.add_argument("--heap", default="2g")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch, RunningPinot(jars, Path(scratch), arguments.heap):
-            sys.exit(_compare(arguments.seed, arguments.configs))
+        cache = Path(arguments.pinot_dir).expanduser().resolve()
+        version, chosen = arguments.pinot_version, random.Random(arguments.seed)
+        cases = [_generated(chosen, version) for _ in range(arguments.configs)]
+        asked = [(schema, config) for _, schema, config in cases]
+        if version == MEASURED:
+            jars = pinot_jars(cache)
+            with tempfile.TemporaryDirectory() as scratch, RunningPinot(jars, Path(scratch), arguments.heap):
+                told = [_refusal(*each) for each in asked]
+        else:
+            told = refusals(version, cache, asked)
+        sys.exit(_compare(release_number(version), cases, told))
     except (PinotFailed, OSError) as error:
         sys.exit(str(error))
 
 
-def _compare(seed: int, count: int) -> int:
+def _compare(release: Release, cases: Sequence[Case], told: Sequence[str]) -> int:
     """Print how the verdicts agree, and return the number of those that differ."""
-    chosen, found, broken = random.Random(seed), Counter[tuple[bool, bool]](), Counter[str]()
-    for _ in range(count):
-        columns, schema, config = _generated(chosen)
-        faults = config_faults(config, columns, RELEASE)
-        validated = {rule.code for rule in CONFIG_RULES if rule.is_validated(RELEASE)}
-        ours = [fault for fault in faults if fault.code in validated]
+    found, broken = Counter[tuple[bool, bool]](), Counter[str]()
+    for (columns, schema, config), refusal in zip(cases, told, strict=True):
+        faults = config_faults(config, columns, release)
+        ours = [fault for fault in faults if fault.is_validated]
         broken.update({fault.code for fault in faults})
-        refusal = _refusal(schema, config)
         found[bool(ours), bool(refusal)] += 1
         differing = found[True, False] + found[False, True]
         if bool(ours) != bool(refusal) and differing <= SHOWN:
@@ -100,7 +111,7 @@ def _refusal(schema: Config, config: Config) -> str:
         return told.rpartition("with reason")[2][:400] or str(error)
 
 
-def _generated(chosen: random.Random) -> tuple[Mapping[str, SchemaColumn], Config, Config]:
+def _generated(chosen: random.Random, version: str) -> Case:
     columns: dict[str, SchemaColumn] = {}
     for name in NAMES:
         kind = chosen.choice(("DIMENSION", "DIMENSION", "METRIC"))
@@ -129,6 +140,9 @@ def _generated(chosen: random.Random) -> tuple[Mapping[str, SchemaColumn], Confi
         "tableIndexConfig": {"loadMode": "MMAP"},
         "metadata": {},
     }
+    if release_number(version) >= (1, 1):
+        # There the schema has the table's name.
+        del config["segmentsConfig"]["schemaName"]
     if chosen.random() < 0.2:
         single = [name for name, column in columns.items() if column.is_single_value]
         schema["primaryKeyColumns"] = [single[0]]
@@ -181,9 +195,15 @@ def _field(chosen: random.Random, config: Config) -> None:
     if chosen.random() < 0.95:
         entry["encodingType"] = chosen.choice(("RAW", "DICTIONARY"))
     if chosen.random() < 0.6:
-        entry["indexTypes"] = [chosen.choice(("INVERTED", "TEXT", "FST", "TIMESTAMP", "RANGE", "JSON", "H3"))]
+        entry["indexTypes"] = [chosen.choice(("INVERTED", "TEXT", "FST", "TIMESTAMP", "RANGE", "JSON"))]
     if chosen.random() < 0.2:
         entry["compressionCodec"] = chosen.choice(("LZ4", "SNAPPY"))
+    if chosen.random() < 0.25:
+        # Read from 1.0 on; the earlier releases do not know the key.
+        options = {} if chosen.random() < 0.7 else {"disabled": True}
+        entry["indexes"] = {chosen.choice(("inverted", "range", "bloom", "dictionary", "json")): options}
+    if chosen.random() < 0.1:
+        entry["properties"] = {"forwardIndexDisabled": "true"}
     config.setdefault("fieldConfigList", []).append(entry)
 
 

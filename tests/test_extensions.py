@@ -33,6 +33,15 @@ metricdist = of_a_user.months:Months
 
 [starskip.storages]
 shelf = of_a_user.shelf:opened
+
+[starskip.log_formats]
+proxy = of_a_user.proxy
+"""
+FORMAT = """
+def unwrapped(line):
+    return line.removeprefix("proxy ") if line.startswith("proxy ") else None
+
+WRAPPERS = (unwrapped,)
 """
 
 
@@ -43,6 +52,7 @@ def installed(tmp_path: Path) -> Path:
         "of_a_user/__init__.py": "",
         "of_a_user/months.py": TYPE,
         "of_a_user/shelf.py": STORAGE,
+        "of_a_user/proxy.py": FORMAT,
         "of_a_user-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: of-a-user\nVersion: 1.0\n",
         "of_a_user-1.0.dist-info/entry_points.txt": ENTRY_POINTS,
     }.items():
@@ -157,3 +167,12 @@ def test_where_starskip_is_not_recorded_another_scheme_is_told_to_be_unknown(
         "metadata_storage('hdfs://h/p')",
     )
     assert "behind hdfs:, which is not known here; Python has no record of the packages beside" in told
+
+
+def test_log_formats_of_a_package_are_read_unasked(installed: Path) -> None:
+    found = printed(
+        installed,
+        "from starskip.pinot.logs.log_formats import log_formats",
+        "print([(each.module, each.name) for each in log_formats().wrappers])",
+    )
+    assert found == "[('of_a_user.proxy', 'unwrapped')]"

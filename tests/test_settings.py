@@ -237,6 +237,7 @@ def values_of(declared: Declared) -> st.SearchStrategy[Any]:
                 "pinot_version": ["0.11", "1.5.0-SNAPSHOT"],
                 "time_zone": ["UTC", "Asia/Tokyo"],
                 "message_field": ["", "log.message"],
+                "formats": ["", "json,csv"],
             }[declared.name]
         )
     return st.none() | values if declared.is_optional else values

@@ -19,7 +19,10 @@ FUNCTIONS = "starskip.functions"
 """Functions that take a Spark session and register a package's functions in it, by any name."""
 STORAGES = "starskip.storages"
 """Functions that take a location of metadata and seconds of patience, by the scheme of the location's URL."""
+LOG_FORMATS = "starskip.log_formats"
+"""Modules of formats of logs, by any name; those of all installed packages are read."""
 GROUPS = (INDEX_TYPES, FUNCTIONS, STORAGES)
+"""The groups that Starskip's own packages add to."""
 
 DISTRIBUTION = "starskip"
 NOTHING_RECORDED = (

@@ -138,3 +138,37 @@ def test_all_chosen_star_trees_are_written_beside_those_in_force(
     assert len(trees) >= 2
     held = json.loads(config.read_text())["tableIndexConfig"].get("starTreeIndexConfigs") or []
     assert json.loads(out.read_text())["tableIndexConfig"]["starTreeIndexConfigs"] == [*held, *trees]
+
+
+def test_what_is_odd_in_the_given_config_is_told(
+    tuned: Callable[..., Result], write: Write, tmp_path: Path
+) -> None:
+    of_tier = {"name": "l_suppkey", "encodingType": "DICTIONARY", "tierOverwrites": {"hot": {"indexes": {}}}}
+    index_config = {"sortedColumn": ["gone"], "starTreeIndexSpec": {"maxLeafRecords": 10}}
+    given = write({"tableName": "lineitem", "fieldConfigList": [of_tier], "tableIndexConfig": index_config})
+    more = ("--tables", "lineitem", "--index", "inverted", "--table-config", given)
+    result = tuned(*more, "--config-out", tmp_path / "new.json")
+    assert result.exit_code == 0, result.stderr
+    warning = "starskip: warning: table lineitem: "
+    assert f"{warning}Pinot 0.11 refuses the given config: gone is no column of the schema" in result.stderr
+    assert f"{warning}tier hot has indexes of its own, which the advice leaves as they are" in result.stderr
+    assert f"{warning}starTreeIndexSpec is of old releases, and counts as no star-tree" in result.stderr
+    written = json.loads((tmp_path / "new.json").read_text())
+    assert written["fieldConfigList"] == [of_tier]
+    assert written["tableIndexConfig"].items() >= index_config.items()
+
+
+def test_an_index_that_the_config_must_not_have_is_refused(
+    tuned: Callable[..., Result], write: Write, tmp_path: Path
+) -> None:
+    given = write({"tableName": "lineitem", "tableIndexConfig": {"noDictionaryColumns": ["l_suppkey"]}})
+    more = ("--tables", "lineitem", "--index", "inverted", "--table-config", given)
+    result = tuned(*more, "--config-out", tmp_path / "new.json")
+    assert result.exit_code == 0, result.stderr
+    advice = json.loads(result.stdout)["tables"]["lineitem"]
+    assert "l_suppkey" not in advice["inverted_index_columns"]
+    (refusal,) = [each for each in advice["refused"] if each["columns"] == ["l_suppkey"]]
+    assert refusal["reason"] == "breaks_config_rule"
+    assert "an inverted index needs (rule inverted_no_dictionary)" in refusal["detail"]
+    written = json.loads((tmp_path / "new.json").read_text())["tableIndexConfig"]
+    assert "l_suppkey" not in written["invertedIndexColumns"]

@@ -167,7 +167,7 @@ def test_a_family_that_cannot_be_one_is_left_out_of_tune_and_stops_a_night(
         "json",
     )
     common = ("tune", "--log", LOG, "--segments", deep_store, *given, "--index")
-    result = call(*common, "inverted,mine")
+    result = call(*common, "inverted,mine,odd,neither")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["tables"]["airlineStats"]["inverted_index_columns"]
     words = (

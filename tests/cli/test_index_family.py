@@ -104,7 +104,7 @@ def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
     given = ("--families", "partitions", "--index", "inverted,partition", "--table-config", "old.json")
     given = (*given, "--selectivity-threshold", "20")  # an index on the column itself would save more
     (only,) = tuned(call, deep_store, *given, "--max-indexes", "1")["indexes"]
-    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "3")
+    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "8")
     families = [each["family"] for each in advice["indexes"]]
     assert set(families) == {"inverted", "partition"}
     assert only["family"] in families

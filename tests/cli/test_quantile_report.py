@@ -145,3 +145,11 @@ def test_dropped_log_lines_are_told(call: Call, linear_log: Path) -> None:
     )
     assert "quantiles cover the logged queries only" in result.stderr
     assert json.loads(result.stdout)["tables"]["t"]["queries"] == 500
+
+
+def test_a_log_of_a_shipper(call: Call, linear_log: Path) -> None:
+    plain = call("quantile-report", "--log", linear_log, "--format", "json")
+    shipped = [{"message": "x", "of": {"broker": line}} for line in linear_log.read_text().splitlines()]
+    linear_log.write_text("".join(json.dumps(each) + "\n" for each in shipped))
+    named = ("--message-field", "of.broker")
+    assert call("quantile-report", "--log", linear_log, "--format", "json", *named).stdout == plain.stdout

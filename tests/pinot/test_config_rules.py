@@ -56,6 +56,14 @@ UPSERT = {"upsertConfig": {"mode": "FULL"}}
             "0.11",
             "1.5",
         ),
+        (
+            config(
+                [{"indexes": {"inverted": {}}, "encodingType": "DICTIONARY"}], invertedIndexColumns=["text"]
+            ),
+            "declared_twice",
+            "1.0",
+            "1.5",
+        ),
         (config(sortedColumn=["several"]), "sorted_multi_value", "0.11", "1.5"),
         (config(jsonIndexColumns=["number"]), "json_type", "0.11", "1.5"),
         (config(jsonIndexConfigs={"number": {}}), "json_type", "0.12", "1.5"),

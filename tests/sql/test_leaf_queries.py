@@ -34,6 +34,11 @@ CASES = {
         "SELECT a FROM t WHERE minus(a, 1) = 2 MINUS ALL SELECT b FROM u WHERE c = 3",
         {"t": "MINUS(a, 1) = 2", "u": "c = 3"},
     ),
+    "joins in brackets, in front": (
+        "SELECT 1 FROM ((t LEFT JOIN u ON t.k = u.k) JOIN v ON v.k = t.k AND v.c = 5) JOIN w ON w.k = t.k "
+        "WHERE t.a = 1 AND u.b = 2 AND w.d = 3",
+        {"t": "a = 1", "u": "", "v": "c = 5", "w": "d = 3"},
+    ),
     "names in any case": (
         "SELECT 1 FROM l A JOIN o ON a.L_KEY = O.O_Key WHERE A.L_supp = 5 AND O_DATE > '1995' AND L_QTY = 7",
         {"l": "L_supp = 5 AND L_QTY = 7", "o": "O_DATE > '1995'"},
@@ -166,7 +171,7 @@ REFUSED = {
         "WITH RECURSIVE c AS (SELECT 1 FROM t UNION ALL SELECT 1 FROM c) SELECT * FROM c",
         "recursive",
     ),
-    "joins in brackets": ("SELECT * FROM (t JOIN u ON t.k = u.k) JOIN v ON v.k = t.k", "nested_joins"),
+    "joins in brackets": ("SELECT * FROM v LEFT JOIN (t JOIN u ON t.k = u.k) ON v.k = t.k", "nested_joins"),
     "no table": ("SELECT 1", "no_table"),
     "cut off": ("SELECT a FROM t JOIN u ON t.k = u.k WHERE t.a IN (1, 2", "syntax"),
     "no query": ("SET a = 1", "not_a_select"),

@@ -14,6 +14,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.cli.format_modules import format_modules
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import setting_option
 from starskip.pinot.logs.log_splits import log_splits
@@ -26,6 +27,7 @@ from starskip.storage.files.log_files import log_files
 
 SPLIT_BYTES = 64 * 1024 * 1024
 STANDARD_INPUT = "-"
+_HELD_INPUT = "starskip-standard-input-"
 _ALL = sys.maxsize
 _NUMBER = re.compile(r"-?\d+")
 
@@ -54,7 +56,8 @@ class _OptionalNumber(click.Command):
     help="Show the first N rejected records with their reasons, literals masked; all without N.",
 )
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
-def parse_log(paths: Sequence[str], output: str, rejected: int, log__message_field: str | None) -> None:
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
+def parse_log(paths: Sequence[str], output: str, rejected: int, **options: str | None) -> None:
     """Count the records of Pinot broker logs and of JSON events.
 
     PATH is a file (plain, .gz or .zst), a folder, a glob in quotes, or - for standard input.
@@ -69,8 +72,10 @@ def parse_log(paths: Sequence[str], output: str, rejected: int, log__message_fie
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     summary, sampling = LogSummary(), SamplingSummary()
     left = rejected
+    formats = format_modules(options["log__formats"])
     with _local_paths(paths) as given:
-        for split in progress("reading", log_splits(log_files(given), SPLIT_BYTES, log__message_field or "")):
+        splits = log_splits(log_files(given), SPLIT_BYTES, options["log__message_field"] or "", formats)
+        for split in progress("reading", splits):
             for batch in parse_split(split):
                 summary += log_summary(batch)
                 sampling += sampling_summary(batch)
@@ -90,7 +95,7 @@ def _local_paths(paths: Sequence[str]) -> Iterator[Sequence[str]]:
     if STANDARD_INPUT not in paths:
         yield paths
         return
-    with NamedTemporaryFile(prefix="standard-input-") as file:
+    with NamedTemporaryFile(prefix=_HELD_INPUT) as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
         file.flush()
         yield [file.name if path == STANDARD_INPUT else path for path in paths]
@@ -109,7 +114,9 @@ def _example(row: dict[str, object]) -> str:
     from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))
-    return printable(f"{row['source_file']} at byte {row['source_position']}: {row['reason']}: {text}")
+    path = "standard input" if _HELD_INPUT in str(row["source_file"]) else row["source_file"]
+    fault = f" ({row['line_format']})" if row["line_format"] else ""
+    return printable(f"{path} at byte {row['source_position']}: {row['reason']}{fault}: {text}")
 
 
 def _text(summary: LogSummary, sampling: SamplingSummary) -> str:

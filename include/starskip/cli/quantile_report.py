@@ -10,10 +10,13 @@ import click
 
 from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
 from starskip.advisor.latency.quantile_report import quantile_report as report_of_log
+from starskip.cli.format_modules import format_modules
 from starskip.cli.progress import progress
+from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names
 from starskip.errors import printable
+from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.number_text import count, decimal, milliseconds
 from starskip.settings import Settings
 
@@ -29,8 +32,10 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
     "--log", "logs", required=True, multiple=True, metavar="PATH...", help="Log files, folders or globs."
 )
 @click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
+@setting_option("--message-field", "log.message_field", metavar="FIELD")
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def quantile_report(logs: Sequence[str], tables: str, output: str) -> None:
+def quantile_report(logs: Sequence[str], tables: str, output: str, **options: str | None) -> None:
     """Show quantiles of entries scanned and of latency, and the time that indexes could save at most.
 
     At a quantile of 0.95, 95 % of the queries scan no more entries than shown. Each column of the table
@@ -42,7 +47,9 @@ def quantile_report(logs: Sequence[str], tables: str, output: str) -> None:
       starskip quantile-report --log broker.log.gz
       starskip quantile-report --log 'logs/*.log.gz' --tables lineitem --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    report = report_of_log(logs, table_names(tables), Settings(), progress)
+    format_modules(options["log__formats"])
+    settings = checked_overrides(Settings(), given_settings(options), origin="arguments")
+    report = report_of_log(logs, table_names(tables), settings, progress)
     for warning in report.warnings:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     found = report.tables

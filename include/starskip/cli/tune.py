@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
+from starskip.advisor.families.family import listed
 from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
 from starskip.cli.config_out import ConfigOut
+from starskip.cli.format_modules import format_modules
 from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
@@ -98,6 +100,7 @@ SPELLINGS = {
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
+@setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
 @click.option(
     "--families",
     "family_modules",
@@ -151,7 +154,7 @@ def tune(
     if query_weights is not None:
         settings_given["workload__query_weights"] = _query_weights(query_weights)
     modules = table_names(family_modules)
-    wrong: list[str] = []
+    wrong: dict[str, str] = {}
     try:
         settings = family_defaults(modules, wrong)
         given = given_settings(settings_given)
@@ -160,9 +163,13 @@ def tune(
         settings = checked_overrides(settings, by_name, origin="--set")
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
-        families = families_named(names, load_families(modules, []))
+        known = load_families(modules, {})
+        left_out = wrong.keys() - {family.name for family in known}
+        names = ",".join(each for each in listed(names) if each not in left_out) or names
+        families = families_named(names, known)
+        format_modules(settings.log.formats)
     except ConfigError as error:
-        raise click.UsageError("; ".join([str(error), *wrong])) from error
+        raise click.UsageError("; ".join([str(error), *wrong.values()])) from error
     if config_outs and len(configs) != len(config_outs):
         raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
     wanted = table_names(tables)
@@ -179,7 +186,7 @@ def tune(
     for warning in [each for out in outs for each in out.write(answer.tables)]:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
-    for warning in (*wrong, *answer.warnings, *of_families):
+    for warning in (*wrong.values(), *answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)

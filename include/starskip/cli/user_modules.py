@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from starskip.advisor.run.user_code import error_words, user_line
+from starskip.advisor.run.user_code import error_words
 from starskip.errors import StarskipError
 from starskip.skipping.registry import load_modules
+from starskip.user_modules import user_line
 
 
 @contextmanager

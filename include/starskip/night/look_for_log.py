@@ -13,6 +13,7 @@ from starskip.errors import SourceError
 from starskip.night.lake_only import find_lake_only
 from starskip.night.night_logs import night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 
@@ -36,7 +37,8 @@ def look_for_log(night: Night) -> None:
     ordered = sorted(logs.files, key=lambda file: (night.date_text not in file, file))
     seen_bytes = outside = 0
     reading = night.settings.log
-    for split in log_splits(ordered, reading.split_bytes, reading.message_field):
+    formats = module_names(reading.formats)
+    for split in log_splits(ordered, reading.split_bytes, reading.message_field, formats):
         may_be_tonight = may_be_of_day(split.path, night.run_date, zone)
         for batch in parse_split(split, zone):
             of_night = pc.sum(is_of_day(batch, night.run_date, untimed=may_be_tonight)).as_py() or 0

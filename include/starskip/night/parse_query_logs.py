@@ -41,6 +41,7 @@ from starskip.night.look_for_log import is_of_day, no_log
 from starskip.night.night_logs import NO_TABLE, night_logs
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -76,7 +77,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     paths = () if in_pinot == frozenset() else night.log_paths
     logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     reading = night.settings.log
-    splits = log_splits(logs.files, reading.split_bytes, reading.message_field)
+    formats = module_names(reading.formats)
+    splits = log_splits(logs.files, reading.split_bytes, reading.message_field, formats)
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),

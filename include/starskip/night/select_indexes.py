@@ -17,6 +17,7 @@ import pyarrow as pa
 from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.cost.read_overviews import read_overviews
 from starskip.advisor.families.answer import RowSource
+from starskip.advisor.families.config_limits import config_notes
 from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
@@ -72,6 +73,9 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
         if family.measured is not None:
             measured = {table: advised[table].measured for table in left}
             of_family = {table: each[family.name] for table, each in measured.items() if family.name in each}
+            if left and not of_family:
+                # It failed on each table, which is told.
+                continue
             try:
                 counts[f"chosen_{family.name}_indexes"] = family.measured().publish(night, of_family)
             except FamilyFault as fault:
@@ -171,6 +175,8 @@ def _advised(
     answers = advice.answers
     told = {name: each.advise(answers.file_indexes, answers.gap_ratio) for name, each in measured.items()}
     warnings = [warning for _, of_family in told.values() for warning in of_family]
+    if overview is not None:
+        warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
     return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
 

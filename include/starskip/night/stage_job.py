@@ -20,6 +20,7 @@ from starskip.execution.engine import Engine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.listed_tables import listed_tables
 from starskip.night.submitting_process import end_with_submitter
+from starskip.pinot.logs.log_formats import module_names
 from starskip.skipping.registry import load_modules
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
@@ -36,7 +37,8 @@ def stage_job(stage: Callable[[Engine, Night], StageResult]) -> int:
         load_modules(night.skipping_modules)
         session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
         try:
-            for file in module_files((*night.family_modules, *night.skipping_modules)):
+            formats = module_names(night.settings.log.formats)
+            for file in module_files((*night.family_modules, *night.skipping_modules, *formats)):
                 session.sparkContext.addPyFile(file)
             result = stage(SparkEngine(session), night)
         except (PySparkException, Py4JError) as error:

@@ -107,8 +107,9 @@ def _vector(config: ConfigColumns) -> Iterator[str]:
 
 
 def _var_length(config: ConfigColumns) -> Iterator[str]:
-    types = {"STRING", "BYTES"} | ({"BIG_DECIMAL", "MAP"} if config.release >= BY_TYPE else set())
-    columns = config.known(config.listed("varLengthDictionaryColumns"))
+    types = {"STRING", "BYTES"} | ({"BIG_DECIMAL", "MAP"} if config.release >= (1, 5) else set())
+    raw = config.raw() if config.release >= BY_TYPE else set()
+    columns = config.known(set(config.listed("varLengthDictionaryColumns")) - raw)
     return (name for name, column in columns if column.stored_type not in types)
 
 
@@ -129,14 +130,19 @@ def _encoding_missing(config: ConfigColumns) -> Iterator[str]:
 
 def _codec(config: ConfigColumns) -> Iterator[str]:
     of_dictionaries = {"MV_ENTRY_DICT"} if config.release >= (1, 1) else set()
+    stored_otherwise = config.raw().union(_without_forward(config))
     for each in config.fields:
         codec = each.get("compressionCodec")
-        if codec and encoding(each) == "DICTIONARY" and str(codec).upper() not in of_dictionaries:
+        has_dictionary = encoding(each) == "DICTIONARY" or _defaults(config, each)
+        if not codec or not has_dictionary or str(codec).upper() in of_dictionaries:
+            continue
+        if config.release < BY_TYPE or str(each.get("name")) not in stored_otherwise:
             yield str(each.get("name"))
 
 
 def _range_without_forward(config: ConfigColumns) -> Iterator[str]:
-    ranged = config.indexed("RANGE")
+    by_type = config.release >= BY_TYPE
+    ranged = config.indexed("RANGE") if by_type else set(config.listed("rangeIndexColumns"))
     version = config.index_config.get("rangeIndexVersion", 2)
     for name, column in config.known(_without_forward(config)):
         if name in ranged and (not column.is_single_value or version != 2):
@@ -155,6 +161,25 @@ def _without_forward(config: ConfigColumns) -> Iterator[str]:
             yield name
 
 
+def _declared_twice(config: ConfigColumns) -> set[str]:
+    found: set[str] = set()
+    for index in ("INVERTED", "RANGE", "BLOOM", "JSON", "FST", "TEXT", "H3", "VECTOR"):
+        found |= config.with_options(index) & config.indexed_by_lists(index)
+    lists = (
+        "noDictionaryColumns",
+        "noDictionaryConfig",
+        "onHeapDictionaryColumns",
+        "varLengthDictionaryColumns",
+    )
+    raw = {str(each.get("name")) for each in config.fields if encoding(each) == "RAW"}
+    return found | (config.with_options("DICTIONARY") & raw.union(config.listed(*lists)))
+
+
+def _forward_off_realtime(config: ConfigColumns) -> Iterable[str]:
+    is_realtime = str(config.document.get("tableType") or "").upper() == "REALTIME"
+    return _without_forward(config) if is_realtime else ()
+
+
 def _forward_without_inverted(config: ConfigColumns) -> Iterator[str]:
     inverted = set(config.listed("invertedIndexColumns"))
     return (name for name in _without_forward(config) if name not in inverted)
@@ -164,7 +189,7 @@ _NO_DICTIONARY = "{} is stored without a dictionary, which an inverted index nee
 _MAP = "{} is of type MAP, on which there is no such index"
 
 COLUMN_RULES: tuple[ConfigRule, ...] = (
-    ConfigRule("unknown_column", "{} is no column of the schema", _unknown),
+    ConfigRule("unknown_column", "{} is no column of the schema, as segments show it", _unknown),
     ConfigRule("inverted_no_dictionary", _NO_DICTIONARY, _inverted_listed_raw, until=BY_TYPE),
     ConfigRule("inverted_no_dictionary", _NO_DICTIONARY, _inverted_raw, since=BY_TYPE, until=(1, 5)),
     ConfigRule("inverted_idle", _NO_DICTIONARY, _inverted_raw, until=BY_TYPE, validated=None),
@@ -195,6 +220,19 @@ COLUMN_RULES: tuple[ConfigRule, ...] = (
         "{} has no forward index, beside which a range index must be of version 2 and on single values",
         _range_without_forward,
         since=(0, 12),
+    ),
+    ConfigRule(
+        "declared_twice",
+        "{} has one index both in its indexes of fieldConfigList and elsewhere",
+        _declared_twice,
+        since=(1, 0),
+        validated=BY_TYPE,
+    ),
+    ConfigRule(
+        "forward_off_realtime",
+        "{} has no forward index, in a REALTIME table",
+        _forward_off_realtime,
+        since=(1, 2),
     ),
     ConfigRule(
         "forward_needs_inverted",

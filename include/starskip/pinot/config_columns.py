@@ -85,9 +85,18 @@ class ConfigColumns:
             if index in (str(name).upper() for name in _names(given)):
                 yield each
 
+    def indexed_by_lists(self, index: str) -> set[str]:
+        """Return the columns with ``index`` by tableIndexConfig, or by indexTypes of fieldConfigList."""
+        return {*self.listed(*_LISTS.get(index, ())), *map(_name, self.typed(index))}
+
+    def with_options(self, index: str) -> set[str]:
+        """Return the columns whose "indexes" of fieldConfigList say anything of ``index``."""
+        key = index.lower()
+        return {_name(each) for each in self.fields if _mapping(each.get("indexes")).get(key) is not None}
+
     def indexed(self, index: str) -> set[str]:
         """Return the columns with ``index``, however the config says it; "indexes" is read from 1.0 on."""
-        found = {*self.listed(*_LISTS.get(index, ())), *map(_name, self.typed(index))}
+        found = self.indexed_by_lists(index)
         if self.release >= (1, 0):
             for each in self.fields:
                 options = _mapping(each.get("indexes")).get(index.lower())
@@ -108,6 +117,12 @@ class ConfigColumns:
     def partitioned(self) -> list[str]:
         """Return the columns by whose values segments are partitioned."""
         return _names(_mapping(self.index_config.get("segmentPartitionConfig")).get("columnPartitionMap"))
+
+    def tiers(self) -> list[str]:
+        """Return the tiers of storage that have indexes of their own."""
+        found = [each.get("tierOverwrites") for each in (self.index_config, *self.fields)]
+        found.append(self.document.get("tierOverwrites"))
+        return sorted({name for each in found for name in _names(each)})
 
     def json_columns(self) -> list[str]:
         """Return the columns with a JSON index in tableIndexConfig; until 0.11 one of the keys is unknown."""

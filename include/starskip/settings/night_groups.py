@@ -45,15 +45,19 @@ class LogSettings(SettingsGroup):
         unit="bytes",
         at_least=1,
     )
-    message_field: str = setting(
-        "",
-        "Field of JSON lines that holds the broker's line, nested with dots; found if left out.",
-    )
     query_text_length: int = setting(
         0,
         "The broker's pinot.broker.query.log.length, if it is set; 0 looks in the log for cut texts.",
         unit="characters",
         at_least=0,
+    )
+    message_field: str = setting(
+        "",
+        "Field of JSON lines that holds the broker's line, nested with dots; found if left out.",
+    )
+    formats: str = setting(
+        "",
+        "Python modules with log formats of your own, by commas; found beside the configuration, too.",
     )
 
 

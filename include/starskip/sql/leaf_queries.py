@@ -128,10 +128,13 @@ class _Plan:
         sources: dict[str, _Source] = {}
         null_side: set[str] = set()
         from_ = select.args.get("from_")
+        joins = list(select.args.get("joins") or ())
         if from_ is not None:
-            self._add_source(sources, from_.this, ctes)
+            first, inner = _without_brackets(from_.this)
+            self._add_source(sources, first, ctes)
+            joins = [*inner, *joins]
         asked: list[exp.Expr | None] = [*select.expressions]
-        for join in select.args.get("joins") or ():
+        for join in joins:
             before = sources.keys() - null_side
             name = self._add_source(sources, join.this, ctes)
             side, kind = (join.side or "").upper(), (join.kind or "").upper()
@@ -196,6 +199,19 @@ class _Plan:
             case _:
                 for nested in _nested_queries(node):
                     self.query(nested, [], ctes)
+
+
+def _without_brackets(node: exp.Expr) -> tuple[exp.Expr, list[exp.Join]]:
+    """Return the first source of ``(a JOIN b)`` and its joins, which stand as without brackets; in place."""
+    joins: list[exp.Join] = []
+    while (
+        isinstance(node, exp.Subquery) and not node.alias and isinstance(node.this, exp.Table | exp.Subquery)
+    ):
+        joins = [*(node.args.get("joins") or ()), *joins]
+        node = node.this
+    joins = [*(node.args.get("joins") or ()), *joins]
+    node.set("joins", None)
+    return node, joins
 
 
 def _fold_names(tree: exp.Query, columns_of: ColumnSource) -> Mapping[str, str]:

@@ -25,7 +25,7 @@ A literal that the broker did not log is REDACTED (sql.redacted_text).
 # Possessive quantifiers and atomic groups keep hostile text linear: an unterminated quote or comment runs
 # to the end once.
 _COMMENT = r"(?P<comment> --[^\n]*+ | /\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z) )"
-_STRING = r"(?P<string> (?: (?<![\w$.]) (?:[xXnN]|[uU]&)(?=') )? '(?>(?:[^']++|'')*)(?:'|\Z) )"
+_STRING = r"(?P<string> '(?>(?:[^']++|'')*)(?:'|\Z) )"
 _CALLED = r"(?P<called> `\w++`(?=\s*+\() )"
 _NAME = r'(?P<name> "(?>(?:[^"]++|"")*)(?:"|\Z) | `[^`]*+(?:`|\Z) )'
 _REDACTED = r"(?P<redacted> \? )"
@@ -34,6 +34,9 @@ _PIECE = re.compile(rf"{_COMMENT} | {_STRING} | {_CALLED} | {_NAME} | {_REDACTED
 COMMENT_OR_LITERAL = re.compile(rf"{_COMMENT} | {_STRING} | {_REDACTED} | {_NUMBER}", re.VERBOSE)
 """Pattern that is cut out of a text without quoted names."""
 
+_PREFIX_ENDS = ("x'", "X'", "n'", "N'", "&'")
+_PREFIX = re.compile(r"(?<![\w$.])(?:[xXnN]|[uU]&)(?=')")
+_PREFIXED_SLOT = re.compile(_PREFIX.pattern.replace("'", SLOT))
 _LIST = re.compile(rf"\(\s*-?\s*{SLOT}(?>(?:\s*,\s*-?\s*{SLOT})*)\s*\)")
 _IN = re.compile(r"\bIN\s*$", re.IGNORECASE)
 _NAMES = r'"[^"]*+"|`[^`]*+`'
@@ -64,6 +67,8 @@ def normalize_sql(sql: str) -> NormalizedSql:
     """Cut ``sql`` into skeleton and literals; linear in its length, never raises."""
     literals: list[Literal] = []
     skeleton = _PIECE.sub(_cutter(literals), sql.replace(SLOT, " ") if SLOT in sql else sql)
+    if literals and has_prefix(sql):
+        skeleton = _without_prefixes(skeleton, literals)
     skeleton, literals = _without_options(" ".join(skeleton.split()), literals)
     if not literals or "(" not in skeleton:
         return NormalizedSql(skeleton, tuple((value,) for value in literals))
@@ -88,6 +93,20 @@ def _is_unclosed(piece: str) -> bool:
     return piece[0] in "'\"`" and piece.count(piece[0]) % 2 == 1
 
 
+def has_prefix(sql: str) -> bool:
+    """Return whether a text may hold X'…', N'…' or U&'…'."""
+    return any(map(sql.__contains__, _PREFIX_ENDS)) and _PREFIX.search(sql) is not None
+
+
+def _without_prefixes(skeleton: str, literals: list[Literal]) -> str:
+    """Take the X, N and U& before quotes off; Pinot compares the bytes of X'…' as text in lower case."""
+    for match in _PREFIXED_SLOT.finditer(skeleton):
+        if match[0] in ("x", "X"):
+            number = skeleton.count(SLOT, 0, match.end())
+            literals[number] = literals[number].lower()
+    return _PREFIXED_SLOT.sub("", skeleton)
+
+
 def masked(skeleton: str) -> str:
     """Return the skeleton as people read it, each literal as ``?``."""
     return skeleton.replace(SLOT, "?")
@@ -100,10 +119,8 @@ def _cutter(literals: list[Literal]) -> Callable[[re.Match[str]], str]:
             case "comment":
                 return " "
             case "string":
-                prefix, _, body = text.partition("'")
-                body = body.removesuffix("'")
-                # Pinot compares the bytes of X'…' as hexadecimal text in lower case.
-                literals.append("'" + (body.lower() if prefix in ("x", "X") else body.replace("''", "'")))
+                body = text[1:-1] if len(text) > 1 and text.endswith("'") else text[1:]
+                literals.append("'" + body.replace("''", "'"))
             case "number" | "redacted":
                 literals.append(text)
             case "called":

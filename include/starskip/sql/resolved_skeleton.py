@@ -80,15 +80,14 @@ def _edits(select: exp.Select, names: QueryNames) -> Iterator[tuple[int, int, st
             continue
         meant = aliases.get(column.name) if len(column.parts) == 1 else None
         if meant is not None and _is_alias(column, meant, _clause(column, select), names):
-            written = resolver.text_of(meant)
-        else:
-            written = resolver.written(column)
-        yield from _edit(column.parts, written, before=column.sql(PinotDialect, comments=False))
+            yield from _edit(column.parts, resolver.text_of(meant))
+        elif len(column.parts) > 1 or resolver.column(column) != column.name:
+            yield from _edit(column.parts, resolver.written(column))
 
 
-def _edit(parts: list[exp.Expr], written: str, before: str = "") -> Iterator[tuple[int, int, str]]:
+def _edit(parts: list[exp.Expr], written: str) -> Iterator[tuple[int, int, str]]:
     places = [part.meta for part in parts if "start" in part.meta]
-    if written != before and len(places) == len(parts):
+    if len(places) == len(parts):
         yield min(place["start"] for place in places), max(place["end"] for place in places) + 1, written
 
 

@@ -70,8 +70,9 @@ log's time zone. A counter that the record's format does not carry is null. ``we
 record stands for, 1 unless the broker dropped log lines around it (pinot.logs.sampling_weights).
 ``query_text_length``: the length of the text as the broker logged it, in Java's characters (UTF-16), also
 where ``query_text`` is a table's share of it; in QUERIES null where a longer text shows that it is not cut.
-``query_text`` of a rejected record holds the record's first 2,000 characters. ``source_position`` is the byte
-in the decompressed file where the record starts, ``source_lines`` the physical lines that it spans.
+``query_text`` of a rejected record holds the record's first 2,000 characters, ``line_format`` the fault of a
+user's log format. ``source_position`` is the byte in the decompressed file where the record starts,
+``source_lines`` the physical lines that it spans.
 """
 
 QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason", "wrappers")])

@@ -130,3 +130,10 @@ def test_nothing_is_lost_or_told_twice(sums: dict[str, int], rows_total: int, te
         parts = [row[name] for row in rows]
         assert sum(parts) == total
         assert min(parts) >= 0
+
+
+def test_a_text_may_name_a_half_of_a_table() -> None:
+    text = "SELECT 1 FROM t_OFFLINE JOIN u ON t_OFFLINE.k = u.k WHERE t_OFFLINE.a = 1"
+    rows = shared(record("t, u", text, entries_scanned_in_filter=1_000))
+    found = {row["table"]: (row["table_type"], row["entries_scanned_in_filter"]) for row in rows}
+    assert found == {"t": ("OFFLINE", 1_000), "u": (None, 0)}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from law_cases import law_cases
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
 from starskip.pinot.logs.parse_records import parse_split
@@ -50,7 +51,8 @@ PODS = {
 }
 
 
-@settings(deadline=None, max_examples=40)
+@pytest.mark.law
+@settings(deadline=None, max_examples=law_cases("STARSKIP_WRAPPED_PODS", 40))
 @given(data=st.data(), shipper=st.sampled_from(sorted(PODS)))
 def test_lines_of_several_pods_are_joined_by_pod(tmp_path_factory, data, shipper):
     streams = {f"broker-{n}": plain_records(first=100 * n) for n in range(3)}
@@ -69,7 +71,8 @@ def test_lines_of_several_pods_are_joined_by_pod(tmp_path_factory, data, shipper
     assert [row["source_position"] for row in rows] == sorted(row["source_position"] for row in rows)
 
 
-@settings(deadline=None, max_examples=60)
+@pytest.mark.law
+@settings(deadline=None, max_examples=law_cases("STARSKIP_WRAPPED_CUTTINGS", 60))
 @given(
     name=st.sampled_from(sorted(WRAPPERS)),
     cuts=st.lists(st.integers(0, 5_000), max_size=5),
@@ -172,7 +175,8 @@ def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):
     assert [(row["query_text"], row["wrappers"]) for row in rows_of(file)] == [(text, None) for text in texts]
 
 
-@settings(deadline=None, max_examples=150)
+@pytest.mark.law
+@settings(deadline=None, max_examples=law_cases("STARSKIP_WRAPPED_LINES", 150))
 @given(
     lines=st.lists(
         st.sampled_from(
@@ -214,3 +218,34 @@ def test_no_line_is_lost_or_counted_twice(tmp_path_factory, lines):
     summary = summary_of(file)
     assert summary.lines == content.count("\n") + (not content.endswith("\n"))
     assert summary.queries >= len(TEXTS)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        lambda line: f"2026-11-18T08:00:00.5Z stdout F {line}",
+        lambda line: f"2026-11-18T08:00:00.5Z {line}",
+        lambda line: f"2026-11-18T08:00:00.5Z host broker[1]: {line}",
+        lambda line: json_line({"log": line + "\n"}),
+        lambda line: f"pinot-broker.1.x7@node-1    | {line}",
+    ],
+)
+def test_lines_before_the_first_record_are_wrapped_too(tmp_path, wrap):
+    file = tmp_path / "broker.log"
+    banner = ["Picked up JAVA_TOOL_OPTIONS: -Xmx4G", *(f"  at frame {n}" for n in range(300))]
+    lines = [*banner, *(line for record in plain_records() for line in record.split("\n"))]
+    file.write_text("".join(wrap(line) + "\n" for line in lines))
+    first, *rows = rows_of(file)
+    assert (first["reason"], first["source_lines"]) == ("no_record_start", len(banner))
+    assert [row["query_text"] for row in rows] == list(TEXTS)
+    file.write_text("".join(wrap(line) + "\n" for line in banner * 4))
+    assert summary_of(file).lines == 4 * len(banner)
+
+
+@pytest.mark.parametrize("level", ["\x1b[32mINFO\x1b[0m", "\x1b[1;31mINFO \x1b[m"])
+def test_colours_within_the_layout_and_at_the_end_of_a_long_query(tmp_path, level):
+    file = tmp_path / "broker.log"
+    text = "SELECT a\nFROM t WHERE " + " OR ".join(f"b = {n}" for n in range(99))
+    file.write_text("".join(f"{r}\x1b[0m\n".replace("INFO", level) for r in plain_records([text] * 3)))
+    assert [row["query_text"] for row in rows_of(file)] == [text] * 3
+    assert summary_of(file).wrapped == {"ansi": 3}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
-from starskip.advisor.families.config_limits import with_config_limits
+from starskip.advisor.families.config_limits import config_notes, with_config_limits
 from starskip.advisor.families.families import FamilyChoice, segment_indexes
 from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
@@ -110,6 +110,8 @@ class FactsSource:
         tracked = with_untracked_indexes(overviews, untracked, INVERTED_NAME)
         version = self.settings.scoring.pinot_version
         limited = with_config_limits(tracked, self.configs, self.families.known, version)
+        for table, overview in limited.items():
+            warnings.extend(config_notes(overview, self.configs.get(table, ()), version))
         return FoundFacts(limited, sizes, warnings)
 
     def hybrids(self) -> frozenset[str]:

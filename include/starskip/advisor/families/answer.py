@@ -97,8 +97,9 @@ class AnswerOffer:
 
     ``answered``: shapes that a present index answers; their votes do not count. ``max_answers``: how many may
     be chosen, None for any number. ``total_entries``: the entries of which an answer must save the least
-    gain, 0 for all entries scanned in filter. ``gain_bytes``: the answer must save that gain once for each so
-    many bytes of its size, None whatever its size. ``detail``: data of the family for its report.
+    gain, 0 for all entries scanned, in filter and post filter. ``gain_bytes``: the answer must save that gain
+    once for each so many bytes of its size, None whatever its size. ``detail``: data of the family for its
+    report.
     """
 
     candidates: tuple[AnswerCandidate, ...] = ()
@@ -108,9 +109,9 @@ class AnswerOffer:
     gain_bytes: float | None = None
     detail: Any = None
 
-    def entries_of(self, scanned_in_filter: float) -> float:
-        """Return the entries of which an answer must save a share, among all that were scanned in filter."""
-        return self.total_entries or scanned_in_filter
+    def entries_of(self, scanned: float) -> float:
+        """Return the entries of which an answer must save a share; ``scanned``: all that queries scanned."""
+        return self.total_entries or scanned
 
 
 class AnswersChosen(Protocol):

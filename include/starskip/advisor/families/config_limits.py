@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from starskip.advisor.families.family import Family
-from starskip.errors import StarskipError
-from starskip.pinot.column_key import INDEX_CONFIG, lay_over
+from starskip.errors import StarskipError, printable
+from starskip.pinot.column_key import lay_over
 from starskip.pinot.config_columns import ConfigColumns, SchemaColumn
 from starskip.pinot.config_rule import ConfigFault
 from starskip.pinot.config_rules import config_faults
@@ -18,6 +17,7 @@ from starskip.pinot.table_config import TableConfig
 from starskip.pinot.target_version import release_number
 from starskip.tables.table_overview import TableOverview
 
+_MOST_NAMED = 3
 _UNKNOWN_TYPE = "LONG"
 """Packed metadata has no types: a column then counts as one that may have any index."""
 
@@ -41,6 +41,29 @@ def edit_faults(
 ) -> tuple[ConfigFault, ...]:
     """Return the rules that the configs keep, and break with ``edits``."""
     return _new_faults(overview, configs, lambda config: with_edits(config, edits), pinot_version)
+
+
+def config_notes(
+    overview: TableOverview, configs: Sequence[TableConfig], pinot_version: str
+) -> tuple[str, ...]:
+    """Return what to know of the given configs: rules that they break, and parts that are not read."""
+    columns, release = _schema_columns(overview), release_number(pinot_version)
+    told = []
+    for config in configs:
+        faults = [each for each in config_faults(config.document, columns, release) if each.is_validated]
+        if faults:
+            named = "; ".join(fault.words for fault in faults[:_MOST_NAMED])
+            more = f", and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
+            told.append(f"Pinot {pinot_version} refuses the given config: {named}{more}")
+        read = ConfigColumns(config.document, columns, release)
+        tiers = read.tiers()
+        if tiers:
+            told.append(
+                f"tier {', '.join(tiers)} has indexes of its own, which the advice leaves as they are"
+            )
+        if read.index_config.get("starTreeIndexSpec"):
+            told.append("starTreeIndexSpec is of old releases, and counts as no star-tree")
+    return tuple(printable(f"table {overview.table}: {each}") for each in told)
 
 
 def barred_also(overview: TableOverview, family: str, column: str, why: str) -> TableOverview:
@@ -80,22 +103,24 @@ def _laid_faults(
     names: Sequence[str],
     pinot_version: str,
 ) -> tuple[ConfigFault, ...]:
-    key = family.config
+    key, path = family.config, family.path
     assert key is not None
+    assert path is not None
+
+    def laid(config: TableConfig) -> Mapping[str, Any]:
+        if not path.reorders:
+            return with_edits(config, [KeyEdit(key, names)])
+        # A table has one order: writing would take one column alone.
+        document = with_edits(config, [])
+        for name in names:
+            lay_over(document, key.fragment(name))
+        return document
+
     try:
-        fragments = [key.fragment(name) for name in names]
+        return _new_faults(overview, configs, laid, pinot_version)
     except StarskipError:
         # A user's family: writing the config reports the error.
         return ()
-
-    def laid(config: TableConfig) -> Mapping[str, Any]:
-        document = copy.deepcopy(dict(config.document))
-        document[INDEX_CONFIG] = dict(document.get(INDEX_CONFIG) or {})
-        for fragment in fragments:
-            lay_over(document, fragment)
-        return document
-
-    return _new_faults(overview, configs, laid, pinot_version)
 
 
 def _new_faults(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
 
 from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
 from starskip.advisor.families.family import Family, listed
@@ -15,12 +14,11 @@ from starskip.advisor.families.secondary.family import SECONDARY
 from starskip.advisor.families.skipping.family import SKIPPING
 from starskip.advisor.families.star_tree.family import STAR_TREE
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.user_code import error_words, user_line
 from starskip.errors import ConfigError, SourceError, printable
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.settings.advice_groups import ALL
-from starskip.user_modules import imported_module
+from starskip.user_modules import user_module
 
 BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""
@@ -56,13 +54,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _known: dict[str, Family] = {family.name: family for family in BUILT_IN}
 
 
-def load_families(modules: Iterable[str], faults: list[str] | None = None) -> tuple[Family, ...]:
+def load_families(modules: Iterable[str], faults: dict[str, str] | None = None) -> tuple[Family, ...]:
     """Return the built-in families and the families in the tuple ``FAMILIES`` of each module, in their order.
 
     A module is importable, or a file in the current folder. Raises ConfigError if a module is not found.
     Raises SourceError if it cannot be imported or has no such tuple, or if a family's name is taken or is not
-    a word of a-z, 0-9 and _; with ``faults`` such a family is left out, and named there. What is wrong in a
-    family later comes as FamilyFault with module and line.
+    a word of a-z, 0-9 and _; with ``faults`` such a family is left out, and its fault is kept there. What is
+    wrong in a family later comes as FamilyFault with module and line.
     """
     found = {family.name: family for family in BUILT_IN}
     for name in modules:
@@ -73,7 +71,7 @@ def load_families(modules: Iterable[str], faults: list[str] | None = None) -> tu
             except SourceError as error:
                 if faults is None:
                     raise
-                faults.append(f"a family is not used: {error}")
+                faults[str(family.name)] = f"a family is not used: {error}"
     _known.update(found)
     return tuple(found.values())
 
@@ -142,7 +140,7 @@ def families_named(names: str, known: tuple[Family, ...] = BUILT_IN) -> FamilyCh
 
 
 def _families_of(name: str) -> Sequence[Family]:
-    module = _imported(name)
+    module = user_module(name, of="families", setting="families")
     families = getattr(module, "FAMILIES", None)
     if not isinstance(families, list | tuple) or not all(isinstance(each, Family) for each in families):
         raise SourceError(
@@ -151,25 +149,6 @@ def _families_of(name: str) -> Sequence[Family]:
             source=name,
         )
     return families
-
-
-def _imported(name: str) -> ModuleType:
-    try:
-        return imported_module(name)
-    except (Exception, SystemExit) as error:
-        told = f"module {printable(name)!r} of families cannot be imported"
-        if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
-            why = (
-                "Python finds none of that name, and there is no such file in the current folder"
-                " or beside the configuration"
-            )
-            if name.endswith(".py"):
-                why = f"leave .py out: the module is called {printable(name.removesuffix('.py'))}"
-            raise ConfigError(f"{told}: {why}", setting="families") from error
-        place = user_line(error, [name])
-        line = f"line {place[1]}: " if place else ""
-        words = printable(error_words(error, is_masked=False))
-        raise SourceError(f"{told}: {line}{words}", source=name) from error
 
 
 def _check(family: Family, module: str, taken: Iterable[str]) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 from starskip.advisor.families.answer import TableQueries
 from starskip.advisor.families.checked_offer import WrongValue
-from starskip.advisor.run.user_code import error_words, user_line
+from starskip.advisor.run.user_code import error_words
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.errors import FamilyFault, StorageError, TransientError, printable, show_traceback
 from starskip.tables.table_overview import ColumnOverview, TableOverview
+from starskip.user_modules import user_line
 
 Check = Callable[[Any, Sequence[Any]], Any]
 """Takes a returned value and the arguments; returns the value to go on with, or raises WrongValue."""

@@ -18,6 +18,7 @@ from starskip.advisor.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.advisor.latency.quantiles import merge_sketches, read_sketches, sketch_queries
 from starskip.errors import SourceError
 from starskip.execution.progress import Progress
+from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
@@ -49,7 +50,8 @@ def quantile_report(
     Raises SourceError for a path without a log, for a log without an understood record, and for a table that
     no query of the log reads.
     """
-    splits = log_splits(log_files(log_paths), settings.log.split_bytes, settings.log.message_field)
+    formats = module_names(settings.log.formats)
+    splits = log_splits(log_files(log_paths), settings.log.split_bytes, settings.log.message_field, formats)
     bins: list[pa.Table] = []
     sketches: list[pa.RecordBatch] = []
     rejected = RejectedRecords()

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from starskip.advisor.run.night import Night
 from starskip.errors import StarskipError, first_line
 from starskip.sql.masking import mask_literals
-
-
-def user_line(error: BaseException, modules: Sequence[str]) -> tuple[str, int] | None:
-    """Return module and line of the last step within ``modules``; None if the error passed through none.
-
-    The name of a package includes its modules.
-    """
-    frames = traceback.walk_tb(error.__traceback__)
-    places = [(str(frame.f_globals.get("__name__")), line) for frame, line in frames]
-    of_users = [at for at in places if any(f"{at[0]}.".startswith(f"{each}.") for each in modules)]
-    return of_users[-1] if of_users else None
+from starskip.user_modules import user_line
 
 
 def error_words(error: BaseException, *, is_masked: bool) -> str:

@@ -168,7 +168,7 @@ def _best_of_size(tonight: Tonight, lists: Sequence[VoteList], k: int) -> Chosen
 def _terms(tonight: Tonight, offer: AnswerOffer) -> AnswerTerms:
     settings = tonight.question.settings.advice
     return AnswerTerms(
-        offer.entries_of(tonight.window.entries.total),
+        offer.entries_of(tonight.window.all_entries),
         settings.min_gain_ratio,
         offer.max_answers,
         offer.gain_bytes,

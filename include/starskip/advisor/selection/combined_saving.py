@@ -62,7 +62,7 @@ def combined_saving(
 ) -> CombinedSaving:
     """Return the saving of ``chosen`` and ``answers``; ``lists``: the votes for indexes on columns."""
     shapes = window.shapes
-    before = sum((shape.all_entries for shape in shapes.values()), start=0.0)
+    before = window.all_entries
     if before <= 0:
         return NO_SAVING
     built = frozenset(chosen)

@@ -33,6 +33,11 @@ class NightVotes:
     queries: float = 0.0
     unparsed: float = 0.0
 
+    @property
+    def all_entries(self) -> float:
+        """The entries of all queries, in filter and post filter."""
+        return sum((shape.all_entries for shape in self.shapes.values()), start=0.0)
+
 
 def is_comparable(earlier: NightVotes, tonight: NightVotes) -> bool:
     """Return whether an earlier night's votes can be converted: not after another sort order."""

@@ -154,4 +154,4 @@ class TableAdvice:
 
     def _total_entries(self, family: str) -> float:
         """Return all entries that the answers of a family save shares of."""
-        return self.offers[family].entries_of(self.nights.entries)
+        return self.offers[family].entries_of(self.combined.entries_before)

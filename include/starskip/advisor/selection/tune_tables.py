@@ -48,6 +48,7 @@ from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
 from starskip.pinot.hybrid_tables import with_halves
+from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
@@ -292,7 +293,8 @@ def _workload(
     The third are the families that failed in reading the facts, each with its fault.
     """
     settings = request.settings
-    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, settings.log.message_field)
+    formats, field = module_names(settings.log.formats), settings.log.message_field
+    splits = log_splits(log_files(request.log_paths), settings.log.split_bytes, field, formats)
     rejected = RejectedRecords()
     sampling: list[SamplingSummary] = []
     lengths: dict[str, TextLengths] = {}

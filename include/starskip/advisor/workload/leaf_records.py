@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from starskip.advisor.workload.known_names import known_table, with_known_tables
 from starskip.advisor.workload.sql_text import sql_text
 from starskip.errors import UnsupportedQuery
+from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.logs.record_columns import TABLE_SEPARATOR
 from starskip.sql.leaf_queries import LeafQuery, leaf_queries
 from starskip.sql.normalize_sql import Literal, normalize_sql
@@ -73,6 +74,9 @@ class LeafRecords:
         cut = normalize_sql(sql_text(row["query_text"] or "", row.get("line_format")))
         plan = self._plan(cut.skeleton, is_several=len(named) > 1)
         leaves = {table: leaf for leaf in plan if (table := _logged_name(leaf.table, named)) is not None}
+        types = {
+            table: without_type(leaf.table)[1] or row.get("table_type") for table, leaf in leaves.items()
+        }
         texts = {table: _leaf_text(leaf, cut.literals) for table, leaf in leaves.items()}
         line_format: str | None = LEAF
         if not leaves:
@@ -83,7 +87,10 @@ class LeafRecords:
             line_format = row.get("line_format")
         shares = self._shares(row, leaves)
         return [
-            {**row, **shares[table], "table": table, "query_text": text, "line_format": line_format}
+            row
+            | shares[table]
+            | {"table": table, "query_text": text, "line_format": line_format}
+            | ({"table_type": types[table]} if "table_type" in row and table in types else {})
             for table, text in texts.items()
         ]
 
@@ -109,6 +116,7 @@ class LeafRecords:
 
     def _columns_of(self, table: str) -> frozenset[str] | None:
         size = self.size_of(known_table(table, self.tables))
+        size = size or self.size_of(known_table(without_type(table)[0], self.tables))
         return size.columns if size else None
 
     def _shares(self, row: dict[str, Any], leaves: dict[str, LeafQuery]) -> dict[str, dict[str, int]]:
@@ -151,8 +159,13 @@ def leaves_by_table(batch: pa.RecordBatch) -> dict[str, int]:
 
 
 def _logged_name(table: str, named: Sequence[str]) -> str | None:
-    """Return the line's name for a table of the text; either may name the database, and the other not."""
+    """Return the line's name for a table of the text; either may name the database, and the other not.
+
+    The text may name a half of a table, whose type the line's name has lost.
+    """
     found = known_table(table, named)
+    if found not in named:
+        found = known_table(without_type(table)[0], named)
     return found if found in named else None
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hashlib import blake2b
 
-from starskip.sql.normalize_sql import COMMENT_OR_LITERAL, SLOT, normalize_sql
+from starskip.sql.normalize_sql import COMMENT_OR_LITERAL, SLOT, has_prefix, normalize_sql
 
 KEY_BITS = 53
 """Few enough for a float to hold; a million keys include two equal ones once in ten thousand logs."""
@@ -23,7 +23,7 @@ _ONLY_NORMALIZED = ('"', "`", SLOT, ";", "option")
 def skeleton_key(sql: str) -> int:
     """Return the key of ``sql``, of KEY_BITS bits and the same in every process; never raises."""
     lower = sql.lower()
-    if sql.isascii() and not any(map(lower.__contains__, _ONLY_NORMALIZED)):
+    if sql.isascii() and not any(map(lower.__contains__, _ONLY_NORMALIZED)) and not has_prefix(lower):
         bare = COMMENT_OR_LITERAL.sub("", lower)
     else:
         bare = normalize_sql(sql).skeleton

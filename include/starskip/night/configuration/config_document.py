@@ -69,9 +69,14 @@ class ConfigDocument:
     def modules(self, key: str, more: Sequence[str] = ()) -> list[str]:
         """Return names of Python modules and ``more``, which this process then finds beside the file too."""
         names = list(dict.fromkeys((*self.names(key), *more)))
-        if names and object_url(self.path) is None:
-            find_modules_in(Path(local_path(self.path)).resolve().parent)
+        if names:
+            self.find_modules()
         return names
+
+    def find_modules(self) -> None:
+        """Let this process find Python modules beside the file too."""
+        if object_url(self.path) is None:
+            find_modules_in(Path(local_path(self.path)).resolve().parent)
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return names with values."""

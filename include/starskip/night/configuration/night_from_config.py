@@ -17,6 +17,7 @@ from starskip.lake.open_lake_table import FORMATS
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
+from starskip.pinot.logs.log_formats import log_formats, module_names
 from starskip.pinot.table_config import read_table_configs
 from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
@@ -58,6 +59,9 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     document = config_document(str(path))
     families = document.modules("families", arguments.families)
     settings = _settings(document, families, arguments, environment)
+    if formats := module_names(settings.log.formats):
+        document.find_modules()
+        log_formats(formats)
     _spark_conf(document)
     asked = arguments.tables or document.texts("tables")
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 
+from starskip.pinot.logs.log_formats import KNOWN_FORMATS, LogFormats
 from starskip.pinot.logs.log_record import KEPT_BYTES, MAX_RECORD_BYTES, LogRecord
 from starskip.pinot.logs.record_start import EVENT_START
-from starskip.pinot.logs.unwrap_lines import Key, LineUnwrapper, Piece, as_record
+from starskip.pinot.logs.unwrap_lines import OF_USER, Key, LineUnwrapper, Piece, as_record
 from starskip.storage.files.file_blocks import DamagedFileError
 
 HEAD_BYTES = 256 << 10
 _HEAD_LINES = 1_000
 """The bytes and lines of a file's head that show whether something is around its records."""
 
+_EVENT_FIELD = b'"scannedEntries'
 _REACH_LINES = 1_000
 """Lines of others that may lie within a record: behind more of them nothing continues it."""
 
@@ -22,31 +24,48 @@ _MOST_WAITING_BYTES = 64 << 20
 """Lines and bytes behind an open record: past them it ends, whatever follows."""
 
 
-def is_wrapped(head: bytes, message_field: str = "") -> bool:
-    """Return whether more records begin within a wrapper than as they are, in the head of a file."""
-    unwrapper = LineUnwrapper(message_field)
-    wrapped = plain = 0
-    first_is_wrapped = False
-    for line in head.split(b"\n")[:_HEAD_LINES]:
-        for piece in unwrapper.pieces(0, line.removesuffix(b"\r")):
-            if piece.begins:
-                first_is_wrapped = first_is_wrapped or (bool(piece.wrappers) and not plain)
-                wrapped, plain = wrapped + bool(piece.wrappers), plain + (not piece.wrappers)
-    if not wrapped and not plain:  # perhaps the first of an object that is longer than the head
-        return head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
-    return wrapped > plain or (wrapped == plain and first_is_wrapped)
+def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN_FORMATS) -> bool:
+    """Return whether more records begin within a wrapper than as they are, in the head of a file.
+
+    A user's wrapper is around the whole file if it is around one line.
+    """
+    unwrapper = LineUnwrapper(message_field, formats)
+    taught = _told_of(unwrapper, head)
+    if any(piece.key[:1] == (OF_USER,) for piece in taught):
+        return True
+    if not any(_tells(piece) for piece in taught):
+        # Perhaps wrapped lines before the first record, or an object that is longer than the head.
+        return bool(taught) or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
+    # What was learned holds for the lines before, too, which seemed to be records of their own.
+    found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if _tells(piece)]
+    wrapped = sum(found)
+    return 2 * wrapped > len(found) or (2 * wrapped == len(found) and found[:1] == [True])
 
 
-def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) -> Iterator[LogRecord]:
+def _tells(piece: Piece) -> bool:
+    """Return whether the piece begins a record that tells if the log is wrapped: no other program's JSON."""
+    text = piece.text or b""
+    return piece.begins and (bool(piece.wrappers) or not EVENT_START.match(text) or _EVENT_FIELD in text)
+
+
+def _told_of(unwrapper: LineUnwrapper, head: bytes) -> list[Piece]:
+    """Return the pieces of a head that begin a record or were wrapped, and teach the unwrapper."""
+    unwrapper.forget_open_lines()
+    lines = enumerate(head.split(b"\n")[:_HEAD_LINES])
+    pieces = (piece for number, line in lines for piece in unwrapper.pieces(number, line.removesuffix(b"\r")))
+    return [piece for piece in pieces if piece.begins or piece.wrappers]
+
+
+def wrapped_records(
+    blocks: Iterator[bytes], head: bytes, message_field: str, formats: LogFormats = KNOWN_FORMATS
+) -> Iterator[LogRecord]:
     """Yield the records of a whole file, in the order of their first lines; ``head``: its first bytes.
 
     Memory is bounded by the records that lie between one another. A file that breaks has a record of its own
     that says so.
     """
-    unwrapper = LineUnwrapper(message_field)
-    for number, line in enumerate(head.split(b"\n")[:_HEAD_LINES]):
-        for _ in unwrapper.pieces(number, line.removesuffix(b"\r")):
-            pass  # what its first lines teach holds for lines before them, too
+    unwrapper = LineUnwrapper(message_field, formats)
+    _told_of(unwrapper, head)
     unwrapper.forget_open_lines()
     joined = _JoinedLines()
     position = 0
@@ -55,7 +74,7 @@ def wrapped_records(blocks: Iterator[bytes], head: bytes, message_field: str) ->
             text = line.removesuffix(b"\r")
             pieces = [Piece(position, 1, text, (position,))] if flaw else unwrapper.pieces(position, text)
             for piece in pieces:
-                yield from joined.add(piece, flaw)
+                yield from joined.add(piece, flaw or piece.flaw)
     except DamagedFileError as damage:
         yield from joined.rest(unwrapper.rest())
         yield LogRecord(position + 1, 1, str(damage).encode(), damage.reason)
@@ -109,7 +128,11 @@ class _OpenRecord:
         flaw = self.flaw or ("too_long" if self.size_bytes > MAX_RECORD_BYTES + 1 else None)
         text = b"\n".join(self.parts)
         return LogRecord(
-            self.first.position, self.lines, text[:KEPT_BYTES] if flaw else text, flaw, self.first.wrappers
+            self.first.position,
+            self.lines,
+            text[:KEPT_BYTES] if flaw else text,
+            flaw,
+            self.first.all_wrappers,
         )
 
 

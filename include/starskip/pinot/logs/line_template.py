@@ -85,10 +85,16 @@ def _expression(template: str) -> tuple[bytes, bytes]:
     body = opening = re.escape(parts[0]).encode()
     for number, (field, text) in enumerate(zip(parts[1::2], parts[2::2], strict=True)):
         literal = re.escape(text).encode()
-        body += b"(?>.*?%s)" % literal if field == "any" else _FIELDS[field] + literal
+        body += b"(?>.*?%s)" % literal if field == "any" else _field(field, text) + literal
         if number == 0:
             opening = re.sub(rb"\?P<\w+>", b"?:", body)
     return body, opening
+
+
+def _field(name: str, behind: str) -> bytes:
+    """Return the expression of a field; a table ends at a comma, and where the literal behind it begins."""
+    end = re.escape(behind[:1]).encode()
+    return TABLE.replace(rb"[^,\[\]\n]", rb"[^,\[\]\n" + end + b"]") if name == "table" else _FIELDS[name]
 
 
 def message_pattern(body: bytes) -> re.Pattern[bytes]:

@@ -16,8 +16,9 @@ class LogRecord(NamedTuple):
 
     The text has no line end behind it. ``flaw`` is None, or why the record cannot be trusted to be whole:
     "too_long" (the text is its first 8 KiB), "truncated_file", "damaged_file", "unreadable_file",
-    "compression_bomb", "unknown_file_format". ``wrappers``: what shippers had put around its lines, outermost
-    first. A NamedTuple, because one is made for each record of the log.
+    "compression_bomb", "unknown_file_format", or "format_failed: " and the fault of a user's log format.
+    ``wrappers``: what shippers had put around its lines, outermost first. A NamedTuple, because one is made
+    for each record of the log.
     """
 
     position: int

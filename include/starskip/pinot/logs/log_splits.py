@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from starskip.pinot.logs.joined_lines import HEAD_BYTES, is_wrapped
+from starskip.pinot.logs.log_formats import log_formats
 from starskip.pinot.logs.record_start import is_binary
 from starskip.storage.files.file_blocks import Compression, compression_of
 from starskip.storage.files.open_file import file_head
@@ -15,7 +16,8 @@ from starskip.storage.files.open_file import file_head
 class LogSplit:
     """A piece of a log file: the records that start at a byte in [start, end); ``end`` None = to the end.
 
-    ``message_field``: the field of JSON objects that holds the broker's line; "" = it is found.
+    ``message_field``: the field of JSON objects that holds the broker's line; "" = it is found. ``formats``:
+    modules of log formats.
     """
 
     path: str
@@ -23,9 +25,12 @@ class LogSplit:
     end: int | None
     compression: Compression
     message_field: str = ""
+    formats: tuple[str, ...] = ()
 
 
-def log_splits(files: Iterable[str], split_bytes: int, message_field: str = "") -> tuple[LogSplit, ...]:
+def log_splits(
+    files: Iterable[str], split_bytes: int, message_field: str = "", formats: tuple[str, ...] = ()
+) -> tuple[LogSplit, ...]:
     """Cut files into splits of at most ``split_bytes``.
 
     A file that cannot be read as text is one split, and so is one with something around its records.
@@ -34,20 +39,18 @@ def log_splits(files: Iterable[str], split_bytes: int, message_field: str = "") 
     """
     if split_bytes < 1:
         raise ValueError(f"split_bytes must be at least 1, not {split_bytes}")
-    return tuple(split for file in files for split in _file_splits(file, split_bytes, message_field))
+    return tuple(split for file in files for split in _file_splits(file, split_bytes, message_field, formats))
 
 
-def _file_splits(file: str, split_bytes: int, field: str) -> list[LogSplit]:
+def _file_splits(file: str, split_bytes: int, field: str, formats: tuple[str, ...]) -> list[LogSplit]:
     try:
         head, size = file_head(file, HEAD_BYTES)
-    except OSError:
-        return [
-            LogSplit(file, 0, None, "none", field)
-        ]  # reading it will say why, beside the other files' records
+    except OSError:  # reading it will say why, beside the other files' records
+        return [LogSplit(file, 0, None, "none", field, formats)]
     compression = compression_of(head)
-    if compression != "none" or is_binary(head) or is_wrapped(head, field):
-        return [LogSplit(file, 0, None, compression, field)]
+    if compression != "none" or is_binary(head) or is_wrapped(head, field, log_formats(formats)):
+        return [LogSplit(file, 0, None, compression, field, formats)]
     return [
-        LogSplit(file, start, min(start + split_bytes, size), "none", field)
+        LogSplit(file, start, min(start + split_bytes, size), "none", field, formats)
         for start in range(0, max(size, 1), split_bytes)
     ]

@@ -21,12 +21,13 @@ from starskip.pinot.logs.event_row import event_rows
 from starskip.pinot.logs.file_day import file_day
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
+from starskip.pinot.logs.log_formats import KNOWN_FORMATS, LogFormats, log_formats
 from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
 from starskip.pinot.logs.log_summary import NOT_A_QUERY
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch, wrapper_text
 from starskip.pinot.logs.record_reader import read_records
-from starskip.pinot.logs.record_start import EVENT_START, PREFIX
+from starskip.pinot.logs.record_start import EVENT_START, PREFIX, RecordStarts
 from starskip.pinot.logs.rejected_records import unmatched
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
 
@@ -65,7 +66,8 @@ def parse_split(split: LogSplit, log_time_zone: str = "UTC") -> Iterator[pa.Reco
     time get the day that the file's path names, if it names one.
     """
     day = file_day(split.path)
-    records = parse_records(read_records(split), split.path, log_time_zone, event_day=day)
+    formats = log_formats(split.formats)
+    records = parse_records(read_records(split), split.path, log_time_zone, event_day=day, formats=formats)
     return with_sampling_weights(records)
 
 
@@ -75,9 +77,10 @@ def parse_records(
     log_time_zone: str = "UTC",
     *,
     event_day: date | None = None,
+    formats: LogFormats = KNOWN_FORMATS,
 ) -> Iterator[pa.RecordBatch]:
     """Yield records as batches of LOG_RECORDS, in order, closed when they have BATCH_ROWS rows."""
-    readers = list(_EXACT)
+    readers = [*map(_reader, formats.lines), *_EXACT]
     rows: list[Row] = []
     size_bytes = 0
     for record in records:
@@ -86,7 +89,7 @@ def parse_records(
         if record.text[:1] in _BEGINS_EVENT and record.flaw is None and EVENT_START.match(record.text):
             rows += event_rows(record, event_day)
         else:
-            rows.append(_row(record, readers))
+            rows.append(_row(record, readers, formats.starts))
         size_bytes += len(record.text)
         if len(rows) >= BATCH_ROWS or size_bytes >= BATCH_BYTES:
             yield record_batch(rows, source_file, log_time_zone)
@@ -95,20 +98,22 @@ def parse_records(
         yield record_batch(rows, source_file, log_time_zone)
 
 
-def _row(record: LogRecord, readers: list[_Reader]) -> Row:
+def _row(record: LogRecord, readers: list[_Reader], starts: RecordStarts) -> Row:
     text = record.text
     prefix = PREFIX.match(text)
     assert prefix is not None  # it also matches the empty text
     if record.flaw is not None:
-        return _row_without_counters(record, prefix, "rejected", record.flaw)
+        reason, _, fault = record.flaw.partition(": ")
+        return _row_without_counters(record, prefix, "rejected", reason, fault or None)
     found = _first_match(text, prefix.end(), readers)
     if found is None:
-        return _row_without_counters(record, prefix, *unmatched(text, prefix))
+        found_not = unmatched(text, prefix, starts, is_wrapped=bool(record.wrappers))
+        return _row_without_counters(record, prefix, *found_not)
     reader, match = found
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
     *captured, logged = reader.captured((*match.groups(), None))
-    query = as_sent(logged or b"", text[: match.start("query_text")])
+    query = logged and as_sent(logged, text[: match.start("query_text")])
     return (
         *("query", None, reader.form.name, record.position, record.lines, wrapper_text(record)),
         None if query == logged else logged,
@@ -130,14 +135,16 @@ def _first_match(text: bytes, start: int, readers: list[_Reader]) -> tuple[_Read
     return (_LATER, match) if match else None
 
 
-def _row_without_counters(record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str) -> Row:
+def _row_without_counters(
+    record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str, fault: str | None = None
+) -> Row:
     message = record.text[prefix.end() :]
     if reason != NOT_A_QUERY:
         message = as_sent(message, message.partition(b",query=")[0])
     text = (prefix[0] + message)[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
     return (
-        *(kind, reason, None, record.position, record.lines, wrapper_text(record), None),
+        *(kind, reason, fault, record.position, record.lines, wrapper_text(record), None),
         prefix["logged_at"],
         prefix["utc_offset"],
         *nothing,

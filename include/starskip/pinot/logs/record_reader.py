@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from starskip.pinot.logs.joined_lines import HEAD_BYTES, is_wrapped, wrapped_records
+from starskip.pinot.logs.log_formats import log_formats
 from starskip.pinot.logs.log_record import KEPT_BYTES, MAX_RECORD_BYTES, LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
-from starskip.pinot.logs.record_start import MAX_START_BYTES, RECORD_BOUNDARY, is_binary
+from starskip.pinot.logs.record_start import MAX_START_BYTES, is_binary
 from starskip.storage.files.file_blocks import DamagedFileError, file_blocks
 from starskip.storage.files.open_file import file_head
 
@@ -37,9 +38,10 @@ def read_records(split: LogSplit) -> Iterator[LogRecord]:
         head, blocks = _with_head(blocks)
     else:
         head = _head(split.path)
-    if is_wrapped(head, split.message_field):
+    formats = log_formats(split.formats)
+    if is_wrapped(head, split.message_field, formats):
         if split.start == 0:
-            yield from wrapped_records(blocks, head, split.message_field)
+            yield from wrapped_records(blocks, head, split.message_field, formats)
         return
     at_end = False
     while not at_end:
@@ -52,7 +54,7 @@ def read_records(split: LogSplit) -> Iterator[LogRecord]:
         # A start needs all its bytes to be judged; later ones wait for the next block.
         decided = len(buffer) if at_end else max(len(buffer) - MAX_START_BYTES, 0)
         done = 0
-        for boundary in RECORD_BOUNDARY.finditer(buffer):
+        for boundary in formats.starts.boundary.finditer(buffer):
             start = boundary.start() + 1
             if start > decided:
                 break

@@ -8,8 +8,11 @@ level alone, and no prefix at all. What shippers put before a line is taken off 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from starskip.pinot.logs.line_formats import FORMATS
+from starskip.pinot.logs.line_template import LineFormat
 from starskip.storage.files.file_blocks import has_control_characters
 
 _LEVEL = rb"(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b"
@@ -41,9 +44,7 @@ It matches any record, if only with the empty text. It never backtracks: no mess
 text.
 """
 
-_OPENINGS = b"|".join(dict.fromkeys(form.opening for form in FORMATS))
 _EVENT = rb'(?>\xef\xbb\xbf|)[ \t]{0,40}+(?>[\[,]\s{0,40}+|)\{\s{0,40}+"[^"\\\n]{1,100}+"\s{0,8}+:'
-_START = TIMED_START + b"|" + BARE_START + b"(?:" + _OPENINGS + b")|" + _EVENT
 
 EVENT_START = re.compile(_EVENT)
 """Matches the first bytes of a JSON object, also as an element of an array.
@@ -51,11 +52,25 @@ EVENT_START = re.compile(_EVENT)
 A line of SQL that looks like an event, inside a text literal, is taken for one.
 """
 
-RECORD_START = re.compile(_START)
-"""Matches the first bytes of a record: a time, the opening of a known message, or a JSON object."""
 
-RECORD_BOUNDARY = re.compile(rb"\n(?=" + _START + rb")")
-"""Matches the line end before a record."""
+class RecordStarts(NamedTuple):
+    """``first`` matches the first bytes of a record: a time, the opening of a known message, a JSON object.
+
+    ``boundary`` matches the line end before a record.
+    """
+
+    first: re.Pattern[bytes]
+    boundary: re.Pattern[bytes]
+
+
+def record_starts(formats: Iterable[LineFormat]) -> RecordStarts:
+    """Return what begins the records of a log whose messages have these formats."""
+    openings = b"|".join(dict.fromkeys(form.opening for form in formats))
+    start = TIMED_START + b"|" + BARE_START + b"(?:" + openings + b")|" + _EVENT
+    return RecordStarts(re.compile(start), re.compile(rb"\n(?=" + start + rb")"))
+
+
+KNOWN_STARTS = record_starts(FORMATS)
 
 SNIFFED_BYTES = 1 << 10
 
@@ -66,4 +81,5 @@ def is_binary(head: bytes) -> bool:
     Control characters may stand in a query, so a head in which a record begins is text.
     """
     head = head[:SNIFFED_BYTES]
-    return has_control_characters(head) and not RECORD_START.match(head) and not RECORD_BOUNDARY.search(head)
+    starts = KNOWN_STARTS
+    return has_control_characters(head) and not starts.first.match(head) and not starts.boundary.search(head)

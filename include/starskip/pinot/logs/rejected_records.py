@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from starskip.errors import SourceError
 from starskip.pinot.logs.log_summary import NOT_A_QUERY, LogSummary, log_summary
-from starskip.pinot.logs.record_start import RECORD_START
+from starskip.pinot.logs.record_start import KNOWN_STARTS, RecordStarts
 
 _QUERY_LINE = re.compile(rb"requestId[=:]", re.IGNORECASE)
 _QUERY_FIELD = re.compile(rb", ?query[=:]")
@@ -28,8 +28,16 @@ _INT64 = range(-(1 << 63), 1 << 63)
 _LONGEST_INT64 = 20
 
 
-def unmatched(text: bytes, prefix: re.Match[bytes]) -> tuple[str, str]:
+def unmatched(
+    text: bytes,
+    prefix: re.Match[bytes],
+    starts: RecordStarts = KNOWN_STARTS,
+    *,
+    is_wrapped: bool = False,
+) -> tuple[str, str]:
     """Return (kind, reason) of a record that fits no shape; ``prefix`` is its match of PREFIX.
+
+    What a logger wrote to JSON (``is_wrapped``) is a record even if no time tells it.
 
     "other" is a message of another part of the broker ("not_a_query"). All else is "rejected":
     "bad_counter" (a counter is no whole number of 64 bits), "incomplete_record" (a query line without all
@@ -38,7 +46,7 @@ def unmatched(text: bytes, prefix: re.Match[bytes]) -> tuple[str, str]:
     """
     if not text.strip(_BRACKETS):
         return "other", NOT_A_QUERY
-    if not RECORD_START.match(text):
+    if not starts.first.match(text) and not (is_wrapped and prefix["logger"].strip()):
         return "rejected", "no_record_start"
     message = text[prefix.end() :]
     if _QUERY_LINE.match(message):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from starskip.pinot.logs.json_messages import JsonMessage, Path, json_messages
-from starskip.pinot.logs.line_prefixes import line_prefixes, without_colours
+from starskip.pinot.logs.line_prefixes import LinePrefix, line_prefixes, without_colours
+from starskip.pinot.logs.log_formats import FAILED, KNOWN_FORMATS, FormatFault, LogFormats, Message
 from starskip.pinot.logs.log_record import MAX_RECORD_BYTES
-from starskip.pinot.logs.record_start import RECORD_START, TIMED_START
+from starskip.pinot.logs.record_start import TIMED_START
 
 _TIMED = re.compile(TIMED_START)
 _PINOTS_TIME = re.compile(rb"\d{4}/")
@@ -27,6 +28,9 @@ _DEEPEST = 6
 _MOST_LEARNED = 10_000
 _MOST_PATHS = 100
 
+OF_USER = "wrapper of a user's module"
+"""Begins the key of a piece that a user's wrapper was around."""
+
 Key = tuple[object, ...]
 
 
@@ -36,7 +40,8 @@ class Piece(NamedTuple):
     ``text`` None: no line, but a bracket or blank between JSON objects. ``key`` tells whose line it is,
     ``wrappers`` what was around it, outermost first. ``begins``: it is the first line of a record, not one
     that continues a record; ``is_bare``: without a time of its own. ``head``: the level that is told of a
-    line that seems to continue a record; it is one of its own where records are bare.
+    line that seems to continue a record; it is one of its own where records are bare. ``flaw``: why it is
+    rejected.
     """
 
     position: int
@@ -48,6 +53,13 @@ class Piece(NamedTuple):
     begins: bool = False
     is_bare: bool = False
     head: bytes = b""
+    flaw: str | None = None
+    is_coloured: bool = False
+
+    @property
+    def all_wrappers(self) -> tuple[str, ...]:
+        """Return the wrappers, with colours as one of them: lines of one record may have them or not."""
+        return (*self.wrappers, "ansi") if self.is_coloured else self.wrappers
 
 
 class _OpenObject(NamedTuple):
@@ -63,9 +75,9 @@ class _OpenObject(NamedTuple):
 class LineUnwrapper:
     """Unwraps the lines of one file in their order, in bounded memory."""
 
-    def __init__(self, field: str = "") -> None:
+    def __init__(self, field: str = "", formats: LogFormats = KNOWN_FORMATS) -> None:
         """Begin with nothing learned; ``field``: the field of the messages, "" if it is to be found."""
-        self._field = field
+        self._field, self._wrappers, self._starts = field, formats.wrappers, formats.starts.first
         self._learned: set[tuple[tuple[str, ...], str, bytes]] = set()
         self._paths: dict[tuple[str, ...], tuple[Path, ...]] = {}
         self._ended: set[Key] = set()
@@ -74,7 +86,27 @@ class LineUnwrapper:
 
     def pieces(self, position: int, line: bytes) -> Iterator[Piece]:
         """Yield what a physical line holds, without its line end; nothing yet if it goes on in the next."""
-        return self._without_prefixes(Piece(position, 1, line), 0)
+        for wrapper in self._wrappers:
+            of_user = Piece(position, 1, line, (OF_USER, wrapper.name), (wrapper.name,))
+            try:
+                messages = wrapper.messages(line)
+            except FormatFault as fault:
+                flaw = f"{FAILED}: {fault}"
+                yield of_user._replace(key=(OF_USER, position), begins=True, flaw=flaw)
+                return
+            if messages is not None:
+                yield from self._of_messages(of_user, messages)
+                return
+        yield from self._without_prefixes(Piece(position, 1, line), 0)
+
+    def _of_messages(self, around: Piece, messages: Sequence[tuple[bytes, Message]]) -> Iterator[Piece]:
+        if not messages:
+            yield around._replace(text=None)
+        for number, (text, told) in enumerate(messages):
+            piece = around._replace(
+                position=around.position + number, text=text, time=told.time.encode() or None
+            )
+            yield from self._without_prefixes(piece._replace(key=(*around.key, told.source)), 1)
 
     def rest(self) -> Iterator[Piece]:
         """Yield what still waits for its next line at the end of the file."""
@@ -91,22 +123,25 @@ class LineUnwrapper:
     def _begins(self, text: bytes, depth: int = 0) -> bool:
         """Return whether a record begins with the text, or behind prefixes."""
         text = without_colours(text) or text
-        if RECORD_START.match(text) or text.strip() == b"{":
+        if self._starts.match(text) or text.strip() == b"{":
             return True
-        return depth < _DEEPEST and any(
-            self._begins(prefix.rest, depth + 1) for prefix in line_prefixes(text) if not prefix.is_doubtful
-        )
+        return depth < _DEEPEST and any(self._begins_within(each, depth + 1) for each in line_prefixes(text))
+
+    def _begins_within(self, prefix: LinePrefix, depth: int = 0) -> bool:
+        return not prefix.is_doubtful and self._begins(prefix.rest, depth)
 
     def _without_prefixes(self, piece: Piece, depth: int) -> Iterator[Piece]:
         text, is_partial = piece.text or b"", False
-        while depth < _DEEPEST and not _PINOTS_TIME.match(text):
+        while depth < _DEEPEST:
             depth += 1
             if (plain := without_colours(text)) is not None:
-                text, piece = plain, piece._replace(wrappers=(*piece.wrappers, "ansi"))
+                text, piece = plain, piece._replace(is_coloured=True)
                 continue
+            if _PINOTS_TIME.match(text):
+                break
             for prefix in line_prefixes(text):
                 seen = (piece.wrappers, prefix.name, prefix.key)
-                if seen in self._learned or (not prefix.is_doubtful and self._begins(prefix.rest)):
+                if prefix.is_sure or seen in self._learned or self._begins_within(prefix):
                     break
             else:
                 break
@@ -146,13 +181,13 @@ class LineUnwrapper:
         if not content and is_outermost and self._paths:
             yield piece._replace(text=None)
         elif content[:1] != b"{" or depth >= _DEEPEST:
-            yield _line(piece)
+            yield self._line(piece)
         elif (messages := self._messages(content, piece.wrappers)) is not None:
             yield from self._of_object(piece, messages, depth)
         elif is_outermost and (open_braces := _depth(content, 0)):
             self._objects[piece.key] = _OpenObject(piece, [content], piece.lines, open_braces, len(content))
         else:
-            yield _line(piece)
+            yield self._line(piece)
 
     def _more_of(self, held: _OpenObject, piece: Piece) -> Iterator[Piece]:
         """Add a line to an object, and yield its messages if that is its end."""
@@ -169,20 +204,21 @@ class LineUnwrapper:
             del self._objects[piece.key]
             whole = held.first._replace(text=b"\n".join(held.parts), lines=held.lines)
             messages = self._messages(whole.text or b"", whole.wrappers)
-            yield from [_line(whole)] if messages is None else self._of_object(whole, messages, 0)
+            yield from [self._line(whole)] if messages is None else self._of_object(whole, messages, 0)
 
     def _broken(self, key: Key) -> Piece:
         held = self._objects.pop(key)
-        return _line(held.first._replace(text=b"\n".join(held.parts), lines=held.lines))
+        return self._line(held.first._replace(text=b"\n".join(held.parts), lines=held.lines))
 
     def _messages(self, text: bytes, around: tuple[str, ...]) -> list[JsonMessage] | None:
         """Return the messages of the objects in the text; None if one is no JSON, or no wrapper."""
         messages: list[JsonMessage] = []
+        learned = self._paths.get(around, ())
         content, at = text.decode("utf-8", "replace").rstrip(" \t\r\n,]"), 0
         try:
             while at < len(content):
                 document, at = _DECODER.raw_decode(content, at)
-                found = self._messages_of(document, around)
+                found = self._messages_of(document, (*learned, *(each.path for each in messages[:1])))
                 if not found:
                     return None
                 messages += found
@@ -192,10 +228,10 @@ class LineUnwrapper:
             return None
         return messages
 
-    def _messages_of(self, document: object, around: tuple[str, ...]) -> list[JsonMessage]:
+    def _messages_of(self, document: object, learned: tuple[Path, ...]) -> list[JsonMessage]:
         if not isinstance(document, dict):
             return []
-        return json_messages(document, self._begins, self._paths.get(around, ()), self._field)
+        return json_messages(document, self._begins, learned, self._field)
 
     def _of_object(self, piece: Piece, messages: list[JsonMessage], depth: int) -> Iterator[Piece]:
         learned = self._paths.get(piece.wrappers, ())
@@ -211,6 +247,7 @@ class LineUnwrapper:
                 (*piece.wrappers, "json:" + _NO_NAME.sub("_", ".".join(message.path))[:_LONGEST_NAME]),
                 message.time or piece.time,
                 head=message.head,
+                is_coloured=piece.is_coloured,
             )
             if message.is_record and not _TIMED.match(message.text):
                 yield as_record(inner)
@@ -222,15 +259,14 @@ class LineUnwrapper:
             if whole is not None:
                 yield from self._without_prefixes(whole, depth + 1)
 
-
-def _line(piece: Piece) -> Piece:
-    """Return the piece as a line: it begins a record if its text does, which then has the shipper's time."""
-    text = piece.text or b""
-    if not RECORD_START.match(text):
-        return piece
-    if _TIMED.match(text) or text.lstrip(_BETWEEN_OBJECTS)[:1] == b"{":
-        return piece._replace(begins=True)
-    return as_record(piece)
+    def _line(self, piece: Piece) -> Piece:
+        """Return the piece as a line: it begins a record, with the shipper's time, if its text does."""
+        text = piece.text or b""
+        if not self._starts.match(text):
+            return piece
+        if _TIMED.match(text) or text.lstrip(_BETWEEN_OBJECTS)[:1] == b"{":
+            return piece._replace(begins=True)
+        return as_record(piece)
 
 
 def as_record(piece: Piece) -> Piece:

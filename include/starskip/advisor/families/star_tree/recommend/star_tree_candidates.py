@@ -87,12 +87,12 @@ def star_tree_candidates(
     """Return the candidates for ``table``.
 
     Tasks read the rows of the lake and pass results on in ``staged``; nothing is left there. ``window``: the
-    entries in filter that the shapes scanned in all nights that vote. ``known``: trees of the last advice.
+    entries that all shapes scanned in all nights that vote. ``known``: trees of the last advice.
     ``held``: present trees; the shapes that they answer need no other tree. A failure here does not end the
     night: ``note`` says what could not be read.
     """
     asked = asked_shapes(shapes, window, settings)
-    total = sum(each.entries_scanned for each in asked)
+    total = sum((each.all_entries for each in window.values()), start=0.0)
     asked = [each for each in asked if each.shape_id not in held.answered]
     if rows.lake is None and not rows.segments_root:
         return StarTreeCandidates(
