@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from starskip.advisor.families.answer import TableQueries
-from starskip.advisor.families.checked_offer import WrongValue
+from starskip.advisor.families.checked_values import WrongValue
 from starskip.advisor.families.family_section import SectionSource
 from starskip.advisor.run.user_code import error_words
 from starskip.advisor.workload.shape_workload import ShapeWorkload
