@@ -73,5 +73,7 @@ def test_each_stage_goes_on_without_it(
         "table lineitem: family answers is not used: module faulty_things",
         "table airlineStats: family lake is not used",
         "family gates is not used: module faulty_things, line 6: gates: proof raised ValueError: boom",
+        "table lineitem: family gates is not used: module faulty_things, line 6: gates: section raised",
     ):
         assert lab.warnings.count(words) == 1, words
+    assert lab.warnings.count("family lake is not used") == 2

@@ -34,7 +34,10 @@ def test_everything_is_drawn_inside_in_the_order_of_time(
     assert chart is not None
     assert len(chart.dots) == len(given_points)
     assert [dot.x for dot in chart.dots] == sorted(dot.x for dot in chart.dots)
-    pairs = [tuple(map(float, pair.split(","))) for pair in f"{chart.line} {chart.band}".split()]
+    pairs = [tuple(map(float, pair.split(","))) for pair in " ".join(chart.lines + chart.bands).split()]
+    assert len(chart.lines) == len(chart.bands) and sum(line.count(",") for line in chart.lines) == len(
+        chart.dots
+    )
     assert all(0 <= x <= width and 0 <= y <= HEIGHT for x, y in pairs)
     assert all(0 <= tick.position <= width for tick in chart.x_ticks)
     assert 1 <= len(chart.x_ticks) <= width // 100
@@ -54,6 +57,19 @@ def test_a_higher_saving_stands_higher_and_a_new_set_is_marked() -> None:
     assert third.x - second.x > second.x - first.x
     assert [tick.label for tick in chart.y_ticks] == ["0 %", "25 %", "50 %", "75 %", "100 %"]
     assert "2026-11-02: 70.0 % (70–70 %)" in chart.alt
+
+
+def test_nights_that_were_missed_leave_a_gap() -> None:
+    def lines(*days: int) -> list[int]:
+        points = [HistoryPoint(date(2026, 11, day), 0.5, Interval(0.4, 0.6), (), "/x") for day in days]
+        chart = history_chart(points)
+        assert chart is not None
+        return [line.count(",") for line in chart.lines]
+
+    assert lines(1, 2, 3) == [3]
+    assert lines(1, 2, 5, 6, 9) == [2, 2, 1]
+    assert lines(1, 8, 15) == [3], "a week apart, as they are run"
+    assert lines(1, 8, 22) == [2, 1]
 
 
 def test_the_order_of_the_chosen_indexes_is_no_new_set() -> None:

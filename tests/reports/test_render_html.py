@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 from report_cases import CASES
+from starskip.reports.advice_values import ChosenAnswer
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import content_security_policy, render_html
 
@@ -97,3 +98,14 @@ def test_full_text_only_where_the_settings_ask_for_it(cases: dict[str, Callable[
     shown = cases["milliseconds"]()
     assert "4711" in render_html(shown)
     assert "4711" not in render_html(replace(shown, show_literals=False))
+
+
+def test_a_saving_in_another_unit_stands_beside_its_share(evidence: Evidence) -> None:
+    saving = {"unit": "segments", "amount": 3400.4, "entries_each": 10.0}
+    answer = ChosenAnswer("spare", ("a",), 0.125, None, 2, saving=saving)
+    page = render_html(replace(evidence, answers=(answer, replace(answer, saving=None))))
+    cells = re.findall(r'data-label="saves of all entries">(.*?)</td>', page)
+    assert [html.unescape(cell).replace("\u00a0", " ") for cell in cells] == [
+        "12.5 % (3,400 segments)",
+        "12.5 %",
+    ]

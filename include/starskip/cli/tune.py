@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from starskip.advisor.families.families import configured_indexes, families_named, load_families
+from starskip.advisor.families.family import listed
 from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
@@ -153,7 +154,7 @@ def tune(
     if query_weights is not None:
         settings_given["workload__query_weights"] = _query_weights(query_weights)
     modules = table_names(family_modules)
-    wrong: list[str] = []
+    wrong: dict[str, str] = {}
     try:
         settings = family_defaults(modules, wrong)
         given = given_settings(settings_given)
@@ -162,10 +163,13 @@ def tune(
         settings = checked_overrides(settings, by_name, origin="--set")
         check_given_once(settings, given, by_name)
         names = settings.advice.index_kinds if index_names == ALL else index_names
-        families = families_named(names, load_families(modules, []))
+        known = load_families(modules, {})
+        left_out = wrong.keys() - {family.name for family in known}
+        names = ",".join(each for each in listed(names) if each not in left_out) or names
+        families = families_named(names, known)
         format_modules(settings.log.formats)
     except ConfigError as error:
-        raise click.UsageError("; ".join([str(error), *wrong])) from error
+        raise click.UsageError("; ".join([str(error), *wrong.values()])) from error
     if config_outs and len(configs) != len(config_outs):
         raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
     wanted = table_names(tables)
@@ -182,7 +186,7 @@ def tune(
     for warning in [each for out in outs for each in out.write(answer.tables)]:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
-    for warning in (*wrong, *answer.warnings, *of_families):
+    for warning in (*wrong.values(), *answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)

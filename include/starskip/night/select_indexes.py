@@ -73,6 +73,9 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
         if family.measured is not None:
             measured = {table: advised[table].measured for table in left}
             of_family = {table: each[family.name] for table, each in measured.items() if family.name in each}
+            if left and not of_family:
+                # It failed on each table, which is told.
+                continue
             try:
                 counts[f"chosen_{family.name}_indexes"] = family.measured().publish(night, of_family)
             except FamilyFault as fault:

@@ -12,6 +12,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
+from starskip.reports.saving_words import ALL_ENTRIES
 from starskip.reports.sentences import stop_words
 
 _MAX_POINTS = 12
@@ -45,7 +46,8 @@ def _curve(evidence: Evidence) -> list[str]:
     points, chosen = evidence.k_curve.points, evidence.k_curve.chosen_k
     if not points:
         return []
-    lines = ["", f"  {'K':>4}  {'saving':>7}  {'90 % interval':>13}  best set of columns"]
+    lines = ["", f"  Savings of {ALL_ENTRIES}:"]
+    lines.append(f"  {'K':>4}  {'saving':>7}  {'90 % interval':>13}  best set of columns")
     smaller: tuple[str, ...] = ()
     for point in points[:_MAX_POINTS]:
         mark = "*" if point.k == chosen else " "

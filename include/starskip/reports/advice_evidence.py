@@ -113,6 +113,7 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
             size_bytes=each["size_bytes"],
             shapes_helped=len(each["shapes"]),
             config=each["config"],
+            saving=each.get("saving"),
         )
         for each in properties.get("answers", ())
         if each["family"] != STAR_TREE.name

@@ -123,6 +123,7 @@ class ChosenAnswer:
     """A chosen index that serves whole queries, of any family but star-trees.
 
     ``saving_ratio``: share of all entries scanned. ``config``: the keys that it sets in the table config.
+    ``saving``: its unit, amount, and entries that one counts as, if its family counts in another unit.
     """
 
     kind: str
@@ -131,6 +132,7 @@ class ChosenAnswer:
     size_bytes: int | None
     shapes_helped: int
     config: Any = None
+    saving: Any = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 
 from starskip.number_text import percent, percent_range
 from starskip.reports.advice_values import Interval, NamedIndex
@@ -49,11 +50,14 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class HistoryChart:
-    """The geometry that the template draws, in units of its ``view_box``; ``alt`` says the same in words."""
+    """The geometry that the template draws, in units of its ``view_box``; ``alt`` says the same in words.
+
+    ``lines`` and ``bands``: one for each run of nights without a missing one between them.
+    """
 
     view_box: str
-    line: str
-    band: str
+    lines: tuple[str, ...]
+    bands: tuple[str, ...]
     dots: tuple[Dot, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
@@ -82,6 +86,7 @@ def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> Histo
     places = [(x(each.run_date), each) for each in ranked]
     upper = [f"{at},{y(each.interval.high if each.interval else 0.0)}" for at, each in places]
     lower = [f"{at},{y(each.interval.low if each.interval else 0.0)}" for at, each in places]
+    runs = _runs([each.run_date for each in ranked])
     sets = [frozenset(each.chosen) for each in ranked]
     dots = tuple(
         Dot(at, y(each.saving_ratio or 0.0), _title(each), each.href, i > 0 and sets[i] != sets[i - 1])
@@ -90,8 +95,8 @@ def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> Histo
     steps = range(5) if top in (0.2, 0.4, 1.0) else range(4)
     return HistoryChart(
         view_box=f"0 0 {width} {HEIGHT}",
-        line=" ".join(f"{dot.x},{dot.y}" for dot in dots),
-        band=" ".join([*upper, *reversed(lower)]),
+        lines=tuple(" ".join(f"{dot.x},{dot.y}" for dot in dots[run]) for run in runs),
+        bands=tuple(" ".join([*upper[run], *reversed(lower[run])]) for run in runs),
         dots=dots,
         x_ticks=tuple(
             Tick(x(each), f"{each:%b} {each.day}") for each in _labelled(first, last, width // _UNITS_A_LABEL)
@@ -104,6 +109,13 @@ def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> Histo
         bottom=HEIGHT - _BOTTOM,
         alt=f"Predicted saving of {len(ranked)} nights. " + "; ".join(map(_title, ranked[-20:])) + ".",
     )
+
+
+def _runs(nights: Sequence[date]) -> list[slice]:
+    """Return the runs of nights that follow each other; nights that are missed leave a gap between two."""
+    days = [(later - earlier).days for earlier, later in pairwise(nights)]
+    ends = [i for i, gap in enumerate(days, start=1) if gap > min(days)]
+    return [slice(start, end) for start, end in pairwise([0, *ends, len(nights)])]
 
 
 def _top(points: Sequence[HistoryPoint]) -> float:

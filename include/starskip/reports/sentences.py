@@ -16,7 +16,7 @@ from starskip.reports.log_words import leaf_words, redaction_words
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
 _STOPS = {
     "below_min_gain": "one more index would add less than the least share asked for",
-    "max_indexes": "this is the largest number of indexes allowed",
+    "max_indexes": "this is the largest number of indexes allowed, star-trees among them",
     "desirable_entries": "the queries already scan as few entries as desired",
     "no_more_candidates": "there are no further candidates",
     "nothing_to_save": "no index would save anything",

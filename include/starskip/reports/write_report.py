@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
-from starskip.advisor.families.family_faults import without_faulty
+from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate_verdicts import flagged_tables, usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -34,7 +36,7 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     former = night.store.snapshot("reports", night.date_text)
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts, **failed_parts(found.failures)})
-    failed = failure_warnings("write_report", found.failures)
+    failed = [*_faults(night, parts), *failure_warnings("write_report", found.failures)]
     # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
     try:
         tidied = expire_snapshots(night)
@@ -44,6 +46,20 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
     vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
     return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
+
+
+def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:
+    """Yield a warning for each family and table where it failed in the report alone."""
+    if not night.family_modules or not parts:
+        return
+    advice, reports = published(night, "recommendations"), published(night, "reports")
+    for table, part in sorted(parts.items()):
+        known = advice.parts([table])[table].properties.get(NOT_USED, {})
+        for file in part.files:
+            if file.name.endswith("report.json"):
+                told = json.loads(reports.read_file(file)).get(NOT_USED, {})
+                new = {family: words for family, words in told.items() if family not in known}
+                yield from fault_warnings(new, [table])
 
 
 def _written(engine: Engine, night: Night, staged: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:

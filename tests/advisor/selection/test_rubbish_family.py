@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from index_choice import in_force
 from law_cases import law_cases
 from settings_with import settings_with
-from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, Unit
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries, Unit
 from starskip.advisor.families.column_indexes import INVERTED, RANGE
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family import AccessPath, Family, Obstacle
@@ -182,3 +182,22 @@ def test_rubbish_changes_nothing_of_the_others(family: Family) -> None:
     assert config["tableIndexConfig"]["x"][0] == "y"
     assert config["tableIndexConfig"]["z"] == 1
     assert config["tableName"] == "t"
+
+
+def test_answers_that_overlap_on_a_shape_do_not_add_up() -> None:
+    """Each saves 80 % of the same shapes: so do both."""
+
+    def answering(name: str, ratio: float, unit: Unit | None = None) -> Family:
+        def answer(queries: TableQueries) -> AnswerOffer:
+            saved = {shape: ratio * each.entries for shape, each in queries.window.items()}
+            return AnswerOffer((AnswerCandidate(Index(name, "a"), ("a",), saved, unit=unit),))
+
+        return guarded(Family(name, name, name, answer=answer), "own")
+
+    document, _ = told(answering("one", 0.8), answering("other", 0.8))
+    assert document["combined"]["saving_ratio"] <= 0.8
+    document, _ = told(answering("one", 0.9), answering("other", 0.9, Unit("bytes", 1e9)))
+    of_filters = sum(ENTRIES.values())
+    whole = pytest.approx(of_filters / (of_filters + 700 * len(SHAPES)))
+    assert sum(each["saving_ratio"] for each in document["indexes"]) == whole
+    assert document["combined"]["saving_ratio"] == whole

@@ -54,13 +54,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _known: dict[str, Family] = {family.name: family for family in BUILT_IN}
 
 
-def load_families(modules: Iterable[str], faults: list[str] | None = None) -> tuple[Family, ...]:
+def load_families(modules: Iterable[str], faults: dict[str, str] | None = None) -> tuple[Family, ...]:
     """Return the built-in families and the families in the tuple ``FAMILIES`` of each module, in their order.
 
     A module is importable, or a file in the current folder. Raises ConfigError if a module is not found.
     Raises SourceError if it cannot be imported or has no such tuple, or if a family's name is taken or is not
-    a word of a-z, 0-9 and _; with ``faults`` such a family is left out, and named there. What is wrong in a
-    family later comes as FamilyFault with module and line.
+    a word of a-z, 0-9 and _; with ``faults`` such a family is left out, and its fault is kept there. What is
+    wrong in a family later comes as FamilyFault with module and line.
     """
     found = {family.name: family for family in BUILT_IN}
     for name in modules:
@@ -71,7 +71,7 @@ def load_families(modules: Iterable[str], faults: list[str] | None = None) -> tu
             except SourceError as error:
                 if faults is None:
                     raise
-                faults.append(f"a family is not used: {error}")
+                faults[str(family.name)] = f"a family is not used: {error}"
     _known.update(found)
     return tuple(found.values())
 

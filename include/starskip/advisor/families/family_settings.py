@@ -12,7 +12,7 @@ from starskip.settings import Settings
 _BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping", "secondary")
 
 
-def family_defaults(modules: Sequence[str] = (), faults: list[str] | None = None) -> Settings:
+def family_defaults(modules: Sequence[str] = (), faults: dict[str, str] | None = None) -> Settings:
     """Return all settings at their defaults, with those of the families of users' ``modules``.
 
     ``faults`` as in ``load_families``.
