@@ -84,6 +84,8 @@ def test_an_aggregation_needs_all_rows(item: str) -> None:
         *("HOUR(c, 'Europe/Berlin')", "minute(c, 'CET')", "dayOfMonth(c, 'UTC')", "minus(c, d)", "DIV(c, 2)"),
         *(
             "weekOfYear(c, 'UTC')",
+            "json_extract_scalar(c, '$.a', 'INT', 0)",
+            "date_trunc('DAY', c, 'SECONDS', 'UTC', 'DAYS')",
             "split(c, ',', 1)",
             "ST_DISTANCE(c, d)",
             "ROUND(c, 1, 2, 3, 4)",
@@ -92,7 +94,10 @@ def test_an_aggregation_needs_all_rows(item: str) -> None:
     ],
 )
 def test_a_function_takes_the_arguments_that_pinot_gives_it(item: str) -> None:
-    assert shape(f"SELECT {item} FROM t WHERE a = 1").stops_early
+    found = shape(f"SELECT {item} FROM t WHERE a = 1")
+    assert found.stops_early
+    literals = normalize_sql(item).literals
+    assert found.text.count("?") == len(literals) + 1, "shapes of other literals are other shapes"
     leaf = filter_of(f"{item} = 3")
     assert isinstance(leaf, Leaf)
     assert (leaf.operator, "c" in leaf.columns) == (Operator.EXPRESSION, True)

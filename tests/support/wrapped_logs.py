@@ -101,6 +101,23 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
         each_line(lambda line, i: f"2026-11-18T08:00:{i:02d}.1+01:00 host pinot-broker[12]: {line}"),
         ["syslog"],
     ),
+    "journal": (
+        each_line(lambda line, i: f"Wed 2026-11-18 08:00:{i:02d} UTC host pinot-broker[12]: {line}"),
+        ["syslog"],
+    ),
+    "stern": (each_line(lambda line, i: f"pinot-broker-0 broker {line}"), ["stern"]),
+    "fluentd's file": (
+        each_line(lambda line, i: f"{ISO.format(i)}\tkube.pinot.log\t{json_line({'log': line})}"),
+        ["fluentd", "json:log"],
+    ),
+    "logcli's lines": (
+        each_line(lambda line, i: f'{ISO.format(i)} {{app="pinot", pod="b-0"}} {line}'),
+        ["timestamp"],
+    ),
+    "an array on one line": (
+        lambda records: json_line([{"textPayload": record} for record in records]),
+        ["json:textPayload"],
+    ),
     "docker": (
         each_line(lambda line, i: json_line({"log": line + "\n", "stream": "stdout", "time": ISO.format(i)})),
         ["json:log"],

@@ -65,7 +65,7 @@ class PinotDialect(Dialect):
             """Return the expression, or a call of an unknown function if no other SQL takes its arguments."""
             if isinstance(expression, exp.Connector) and args is not None:
                 return expression  # AND(a, b, c), as a tree of two operands each
-            if args is not None and isinstance(expression, exp.Func) and expression.error_messages(args):
+            if args is not None and isinstance(expression, exp.Func) and _is_other(expression, args):
                 called: list[str] = self.__dict__.get("called") or [expression.sql_name()]
                 return exp.Anonymous(this=called[-1], expressions=args)
             return super().validate_expression(expression, args)
@@ -101,6 +101,13 @@ def is_infix_not(expression: exp.Not) -> bool:
 def infix_not(negated: exp.Expr) -> exp.Not:
     """Return NOT of a predicate as if it stood behind its column."""
     return exp.Not(this=negated, **{_IS_INFIX: True})
+
+
+def _is_other(function: exp.Func, args: list[Any]) -> bool:
+    """Return whether sqlglot's function refuses some of the arguments, or drops them."""
+    values = function.args.values()
+    kept = sum(len(each) if isinstance(each, list) else isinstance(each, exp.Expr) for each in values)
+    return bool(function.error_messages(args)) or kept < len(args)
 
 
 def _infix(expression: exp.Expr | None) -> exp.Expr | None:

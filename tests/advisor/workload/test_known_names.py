@@ -7,17 +7,26 @@ import json
 import pyarrow as pa
 import pytest
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
-from starskip.advisor.workload.known_names import NO_NAMES, KnownNames, known_table, with_known_tables
+from starskip.advisor.workload.known_names import (
+    NO_NAMES,
+    KnownNames,
+    known_names,
+    known_table,
+    with_known_tables,
+)
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes, workload_table
 from starskip.sql.query_shape import query_shape
 from starskip.storage.schemas import QUERIES
+from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 NAMES = KnownNames({"sales": frozenset({"Origin", "Dest", "tag.name"})}, aliases_in_where=False)
 
 
-def counted(texts: list[str], names: KnownNames, table: str = "sales") -> list[ShapeWorkload]:
-    rows = [{"table": table, "query_text": text, "line_format": "1.4.0", "weight": 1.0} for text in texts]
+def counted(
+    texts: list[str], names: KnownNames, table: str = "sales", line_format: str = "0.11.0"
+) -> list[ShapeWorkload]:
+    rows = [{"table": table, "query_text": text, "line_format": line_format, "weight": 1.0} for text in texts]
     batch = pa.RecordBatch.from_pylist(rows, pa.schema([QUERIES.field(name) for name in QUERY_COLUMNS]))
     found = [
         shape
@@ -81,6 +90,25 @@ def test_literals_of_an_alias_stand_where_it_stands() -> None:
     assert shape.text == (
         'SELECT CONCAT(Origin, ?) AS c FROM sales WHERE Dest = ? AND (CONCAT("Origin", ?)) = ?'
     )
+
+
+@pytest.mark.parametrize(
+    ("version", "line_format", "column"),
+    [
+        ("0.11", "0.11.0", "Dest"),
+        ("1.0.0", "later", "Dest"),
+        ("1.1.0", "0.11.0", "Origin"),
+        ("0.11", "1.4.0", "Origin"),
+        ("1.5.1", "2026-05", "Origin"),
+    ],
+)
+def test_aliases_apply_to_a_where_by_the_version_of_advice_and_of_the_log(
+    version: str, line_format: str, column: str
+) -> None:
+    columns = {name: ColumnOverview(name) for name in ("Origin", "Dest")}
+    names = known_names({"sales": TableOverview("sales", 1, 1, columns)}, version)
+    (shape,) = counted(["SELECT Dest AS Origin FROM sales WHERE Origin = 1"], names, line_format=line_format)
+    assert query_shape(shape.skeleton).filter_columns == (column,)
 
 
 def test_a_query_with_options_that_decide_is_another_shape() -> None:

@@ -80,7 +80,7 @@ def count_shapes(
             elif is_parsed_row is not None and not is_parsed_row[number]:
                 recognised = _FOLDED
             else:
-                recognised = _recognised(record[1] or "", record[-1], names_of(record[0]))
+                recognised = _recognised(record[1] or "", record[-1], names_of(record[0], record[-1]))
             _count(workload, record, recognised, instances_per_shape)
     yield from _batches(workload, instances_per_shape)
 

@@ -14,6 +14,9 @@ from starskip.sql.resolved_skeleton import QueryNames
 from starskip.sql.spelled_names import Spelling, meant_table
 from starskip.tables.table_overview import TableOverview
 
+_SINCE_1_1 = frozenset(("1.4.0", "1.5.0", "2026-05"))
+"""Lines of brokers that do not apply aliases to the WHERE, whatever version the advice is for."""
+
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
@@ -22,11 +25,12 @@ class KnownNames:
     columns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     aliases_in_where: bool = True
 
-    def of(self, table: str) -> QueryNames:
-        """Return the names that queries of ``table`` are resolved with."""
+    def of(self, table: str, line_format: str | None = None) -> QueryNames:
+        """Return the names that queries of ``table``, logged in this format, are resolved with."""
         columns = self.columns.get(table)
         spelling = None if columns is None else Spelling(columns)
-        return QueryNames(without_type(table)[0], spelling, self.aliases_in_where)
+        in_where = self.aliases_in_where and line_format not in _SINCE_1_1
+        return QueryNames(without_type(table)[0], spelling, in_where)
 
 
 NO_NAMES = KnownNames()

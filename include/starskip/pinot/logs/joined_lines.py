@@ -15,6 +15,7 @@ HEAD_BYTES = 256 << 10
 _HEAD_LINES = 1_000
 """The bytes and lines of a file's head that show whether something is around its records."""
 
+_EVENT_FIELD = b'"scannedEntries'
 _REACH_LINES = 1_000
 """Lines of others that may lie within a record: behind more of them nothing continues it."""
 
@@ -32,13 +33,19 @@ def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN
     taught = _told_of(unwrapper, head)
     if any(piece.key[:1] == (OF_USER,) for piece in taught):
         return True
-    if not any(piece.begins for piece in taught):
+    if not any(_tells(piece) for piece in taught):
         # Perhaps wrapped lines before the first record, or an object that is longer than the head.
         return bool(taught) or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
     # What was learned holds for the lines before, too, which seemed to be records of their own.
-    found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if piece.begins]
+    found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if _tells(piece)]
     wrapped = sum(found)
-    return wrapped > len(found) - wrapped or (2 * wrapped == len(found) and found[0])
+    return 2 * wrapped > len(found) or (2 * wrapped == len(found) and found[:1] == [True])
+
+
+def _tells(piece: Piece) -> bool:
+    """Return whether the piece begins a record that tells if the log is wrapped: no other program's JSON."""
+    text = piece.text or b""
+    return piece.begins and (bool(piece.wrappers) or not EVENT_START.match(text) or _EVENT_FIELD in text)
 
 
 def _told_of(unwrapper: LineUnwrapper, head: bytes) -> list[Piece]:

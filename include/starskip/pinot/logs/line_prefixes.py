@@ -1,8 +1,8 @@
 """Recognise what shippers of logs put before each line: container engines, Kubernetes, syslog, CloudWatch.
 
 Sources: CRI's log format (Kubernetes, "CRI: Log Management"), `kubectl logs --prefix` and `--timestamps`,
-`docker compose logs`, RFC 3164 and RFC 5424, rsyslog's file format, `journalctl -o short` and `short-iso`,
-`aws logs tail` and CloudWatch's export to S3.
+`docker compose logs`, stern, RFC 3164 and RFC 5424, rsyslog's file format, `journalctl -o short`, `short-iso`
+and `short-full`, Fluentd's files, `logcli`, `aws logs tail` and CloudWatch's export to S3.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 _ISO = rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?>[.,]\d{1,9}+|)(?>Z|[+-]\d\d:?\d\d|)"
+_JOURNALS_TIME = rb"[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})? [A-Z]{2,5}"
 _TIME = rb"(?P<time>" + _ISO + rb")"
 _STRUCTURE = rb'(?:-|(?:\[(?>(?:[^\]"]++|"(?>(?:[^"\\]++|\\.)*)")*)\])+)'
 _SYSLOG_WORD = rb"[^\s:\[\]]{1,255}+"
 _NO_LEVEL = rb"(?!(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)"
-_STREAM = _NO_LEVEL + rb"[^\s{<>]{2,512}+"
+_STREAM = _NO_LEVEL + rb"(?:[^\s{<>]{2,512}+|\{[^{}\n]{0,2000}+\})"
+_POD = rb"[a-z][a-z0-9.-]{0,252} [a-z][a-z0-9-]{0,62} "
+_BEFORE_A_TIME = rb"(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"
 
 _PATTERNS = {
     "cri": _TIME + rb" (?P<key>stdout|stderr) (?P<tags>[FP](?>(?::\w++)*))(?: |\Z)",
@@ -30,6 +33,8 @@ _PATTERNS = {
     ),
     "syslog-3164": (
         rb"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?|"
+        + _JOURNALS_TIME
+        + rb"|"
         + _TIME
         + rb") "
         + _NO_LEVEL
@@ -40,13 +45,21 @@ _PATTERNS = {
         + rb"(?:\[\d{1,10}\])?):(?: |\Z)"
     ),
     "compose": rb"(?P<key>[\w.@-]{1,120}+) {0,40}+\|(?: |\Z)",
-    # Behind it stands a line with a time of its own: a time alone is what any record may begin with.
-    "timestamp": (_TIME + rb" (?:(?P<key>" + _STREAM + rb") )?(?=\[?\d{4}[-/]\d\d[-/]\d\d|[{\x1b]|\[pod/)"),
+    "fluentd": _TIME + rb"\t(?P<key>[^\t]{1,512}+)\t(?=\{)",
+    # Behind these stands a line with a time of its own: a time, or words, alone may begin any line.
+    "timestamp": _TIME + rb" (?:(?P<key>" + _STREAM + rb") )?" + _BEFORE_A_TIME,
+    "stern": rb"(?P<key>" + _POD + rb")" + _BEFORE_A_TIME,
     "timestamp of a stream": _TIME + rb" (?P<key>" + _STREAM + rb")(?: |\Z)",
     "timestamp alone": _TIME + rb"(?: |\Z)",
+    "stern alone": rb"(?P<key>" + _POD + rb")",
 }
 _PREFIXES = tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS.items())
-_NAMES = {"syslog-3164": "syslog", "timestamp of a stream": "timestamp", "timestamp alone": "timestamp"}
+_NAMES = {
+    "syslog-3164": "syslog",
+    **dict.fromkeys(("timestamp of a stream", "timestamp alone"), "timestamp"),
+    "stern alone": "stern",
+}
+_DOUBTFUL = frozenset(("timestamp of a stream", "timestamp alone", "stern alone"))
 _COLOUR = re.compile(rb"\x1b\[[\d;]*+[mK]")
 _COLOURED_FROM = 200
 _RESET = 8
@@ -82,7 +95,7 @@ def line_prefixes(text: bytes) -> Iterator[LinePrefix]:
             text[found.end() :],
             (groups.get("tags") or b"F")[:1] == b"P",
             name == "cri",
-            name in ("timestamp of a stream", "timestamp alone"),
+            name in _DOUBTFUL,
         )
 
 

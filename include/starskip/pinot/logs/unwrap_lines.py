@@ -213,11 +213,12 @@ class LineUnwrapper:
     def _messages(self, text: bytes, around: tuple[str, ...]) -> list[JsonMessage] | None:
         """Return the messages of the objects in the text; None if one is no JSON, or no wrapper."""
         messages: list[JsonMessage] = []
+        learned = self._paths.get(around, ())
         content, at = text.decode("utf-8", "replace").rstrip(" \t\r\n,]"), 0
         try:
             while at < len(content):
                 document, at = _DECODER.raw_decode(content, at)
-                found = self._messages_of(document, around)
+                found = self._messages_of(document, (*learned, *(each.path for each in messages[:1])))
                 if not found:
                     return None
                 messages += found
@@ -227,10 +228,10 @@ class LineUnwrapper:
             return None
         return messages
 
-    def _messages_of(self, document: object, around: tuple[str, ...]) -> list[JsonMessage]:
+    def _messages_of(self, document: object, learned: tuple[Path, ...]) -> list[JsonMessage]:
         if not isinstance(document, dict):
             return []
-        return json_messages(document, self._begins, self._paths.get(around, ()), self._field)
+        return json_messages(document, self._begins, learned, self._field)
 
     def _of_object(self, piece: Piece, messages: list[JsonMessage], depth: int) -> Iterator[Piece]:
         learned = self._paths.get(piece.wrappers, ())
