@@ -54,6 +54,7 @@ def test_casts_of_a_lake_table_are_all_types_that_it_can_be_read_as(tmp_path: Pa
 
 
 def test_each_key_of_the_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"tableName": "sales_OFFLINE"}')
     night = night_of(tmp_path, CONFIG)
     assert spark_settings(tmp_path / "night.yaml") == {"spark.driver.memory": "4g"}
     assert night.log_paths == [str(tmp_path / "logs"), "s3://night/logs"]
