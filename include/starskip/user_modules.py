@@ -7,6 +7,7 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from types import ModuleType
 
@@ -52,7 +53,9 @@ def user_module(name: str, *, of: str, setting: str) -> ModuleType:
     Raises ConfigError for a module that is not found, SourceError with its line for one that fails.
     """
     try:
-        return imported_module(name)
+        # What it prints must not stand in the JSON of a command.
+        with redirect_stdout(sys.stderr):
+            return imported_module(name)
     except (Exception, SystemExit) as error:
         told = f"module {printable(name)!r} of {of} cannot be imported"
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):

@@ -31,10 +31,12 @@ def tuned(call: Callable[..., Result], deep_store: Path, *arguments: str | Path)
 
 
 ONE_FAILS = """
+print("loaded")
 from starskip.advisor.families.answer import AnswerOffer
 from starskip.advisor.families.family import Family
 
 def answer(queries):
+    print("asked")
     if queries.table == "airlineStats":
         raise KeyError("x")
     return AnswerOffer()
@@ -51,10 +53,9 @@ def test_a_family_that_fails_is_left_out_of_that_table_alone(
     Path("broken.py").write_text(ONE_FAILS)
     result = call(*given, "--families", "broken", "--index", "inverted,broken", "--format", "json")
     assert result.exit_code == 0
-    words = "module broken, line 7: broken: answer raised KeyError: ?"
-    assert result.stderr.splitlines() == [
-        f"starskip: warning: table airlineStats: family broken is not used: {words}"
-    ]
+    words = "module broken, line 9: broken: answer raised KeyError: ?"
+    told = [line for line in result.stderr.splitlines() if line not in ("loaded", "asked")]
+    assert told == [f"starskip: warning: table airlineStats: family broken is not used: {words}"]
     plain["airlineStats"]["not_used"] = {"broken": words}
     assert json.loads(result.stdout)["tables"] == plain
     alone = (*given, "--tables", "airlineStats", "--families", "broken", "--index", "broken")

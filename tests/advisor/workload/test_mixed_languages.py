@@ -60,7 +60,8 @@ def counted(table: pa.Table) -> dict[tuple[str, str], Any]:
     for row in batch.to_pylist():
         for instance in row["instances"]:
             del instance["segments_matched"]
-        del row["skeleton"]
+        for name in ("segments_queried", "segments_processed", "segments_matched", "skeleton"):
+            del row[name]
         found[row["table"], row["shape_id"]] = row
     return found
 

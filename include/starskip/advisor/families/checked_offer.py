@@ -2,40 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from math import inf, isfinite
-from numbers import Integral, Real
+from math import inf
+from numbers import Integral
 from typing import Any
 
 from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries, Unit
+from starskip.advisor.families.checked_config import merging_config
+from starskip.advisor.families.checked_values import WrongValue, number, text
 from starskip.advisor.families.index import Index
 from starskip.errors import printable
 
-_MOST_TEXT = 200
 _ROUNDING = 1 + 1e-6
-_LISTS = ("fieldConfigList", "tierConfigs")
-_OBJECTS = (
-    "tableIndexConfig",
-    "segmentsConfig",
-    "tenants",
-    "metadata",
-    "routing",
-    "query",
-    "quota",
-    "task",
-    "ingestionConfig",
-    "upsertConfig",
-    "dedupConfig",
-    "dimensionTableConfig",
-)
-"""Blocks of every table config; a value of another kind would replace one."""
-_IDENTITY = ("tableName", "tableType")
-
-
-class WrongValue(ValueError):
-    """A wrong value of a user's family; its words stand behind "returned"."""
 
 
 def checked_offer(family: str, value: Any, queries: TableQueries) -> AnswerOffer:
@@ -127,26 +106,6 @@ def _savings(
     return {shape: min(each, shapes[shape]) for shape, each in saved.items()}, {}
 
 
-def number(what: str, value: Any, least: float = 0.0) -> float:
-    """Return a finite number of at least ``least``; raises WrongValue."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise WrongValue(f"{what} that is {type(value).__name__}, not a number")
-    try:
-        found = float(value)
-    except OverflowError:
-        found = inf
-    if not isfinite(found) or found < least:
-        raise WrongValue(f"{what} of {found:g}, not a finite number of at least {least:g}")
-    return found
-
-
-def text(what: str, value: Any) -> str:
-    """Return a text of one printable line; raises WrongValue."""
-    if not isinstance(value, str) or not value or len(value) > _MOST_TEXT or printable(value) != value:
-        raise WrongValue(f"{what} that is no text of one line and up to {_MOST_TEXT} characters")
-    return value
-
-
 def _known(what: str, values: Any, known: Collection[str], of: str) -> list[str]:
     if isinstance(values, str) or not isinstance(values, Collection):
         raise WrongValue(f"{what} that are {type(values).__name__}")
@@ -161,85 +120,3 @@ def _by_shape(what: str, values: Any, shapes: Mapping[str, float]) -> dict[str, 
     if not isinstance(values, Mapping):
         raise WrongValue(f"{what} that are {type(values).__name__}, not a mapping")
     return {shape: number(what, values[shape]) for shape in _known(what, values.keys(), shapes, "shape")}
-
-
-def plain_json(what: str, value: Any) -> Any:
-    """Return a copy of a value of JSON; raises WrongValue for anything else."""
-    try:
-        copied = json.loads(json.dumps(value, allow_nan=False))
-        json.dumps(copied, ensure_ascii=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise WrongValue(f"{what} that is no JSON") from error
-    if copied != _listed(value):
-        raise WrongValue(f"{what} with names that are no texts")
-    return copied
-
-
-def _listed(value: Any) -> Any:
-    """Return ``value`` with lists for tuples, as JSON has them."""
-    if isinstance(value, Mapping):
-        return {key: _listed(each) for key, each in value.items()}
-    return [_listed(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def merging_config(value: Any, documents: Collection[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return a copy of the keys of a config that can be laid over each document; raises WrongValue."""
-    if not isinstance(value, Mapping):
-        raise WrongValue(f"a config that is {type(value).__name__}, not a mapping")
-    copied: dict[str, Any] = plain_json("a config", dict(value))
-    blocks: dict[str, Any] = {key: {} for key in _OBJECTS} | {key: [] for key in _LISTS}
-    for document in (blocks, *documents):
-        clash = _clash(document, copied)
-        if clash:
-            raise WrongValue(f"a config that replaces the block {printable(clash, 100)!r}")
-    if any(key in copied for key in _IDENTITY):
-        raise WrongValue("a config with another name or type of the table")
-    return copied
-
-
-def _clash(held: Mapping[str, Any], change: Mapping[str, Any], place: str = "") -> str:
-    """Return the place where ``change`` has a value of another kind than ``held``; empty if none."""
-    for key, value in change.items():
-        there, here = held.get(key), f"{place}.{key}" if place else key
-        if there is None:
-            continue
-        if _kind(there) != _kind(value):
-            return here
-        if isinstance(there, Mapping) and (clash := _clash(there, value, here)):
-            return clash
-    return ""
-
-
-def _kind(value: Any) -> type:
-    return dict if isinstance(value, Mapping) else list if isinstance(value, list | tuple) else str
-
-
-def lost_place(before: Any, after: Any, own: str, is_dropping: bool, place: str = "") -> str:
-    """Return the first place of a config that an edit of the key ``own`` took away; empty if none.
-
-    What was there may have got another value of its kind, except under ``own``; ``is_dropping``: entries of
-    fieldConfigList may go, too.
-    """
-    if isinstance(before, Mapping):
-        if not isinstance(after, Mapping):
-            return place
-        for key, value in before.items():
-            here = f"{place}.{key}" if place else key
-            if key == own or (is_dropping and key == "fieldConfigList"):
-                continue
-            if key not in after or (key in _IDENTITY and after[key] != value):
-                return here
-            if lost := lost_place(value, after[key], own, is_dropping, here):
-                return lost
-        return ""
-    if isinstance(before, list):
-        is_kept = isinstance(after, list) and len(after) >= len(before)
-        if not is_kept:
-            return place
-        inner = (
-            lost_place(old, new, own, is_dropping, place) if isinstance(old, Mapping) else place
-            for old, new in zip(before, after, strict=False)
-            if old != new and old not in after
-        )
-        return next((lost for lost in inner if lost), "")
-    return place if before is not None and _kind(before) != _kind(after) else ""

@@ -12,14 +12,9 @@ from typing import Any
 import numpy as np
 
 from starskip.advisor.families.answer import TableQueries
-from starskip.advisor.families.checked_offer import (
-    WrongValue,
-    checked_offer,
-    lost_place,
-    number,
-    plain_json,
-    text,
-)
+from starskip.advisor.families.checked_config import lost_place
+from starskip.advisor.families.checked_offer import checked_offer
+from starskip.advisor.families.checked_values import WrongValue, number, plain_json, text
 from starskip.advisor.families.family import AccessPath, Family, Obstacle, StoredSizes
 from starskip.advisor.families.guarded_function import Check, GuardedFunction, of_type
 from starskip.advisor.families.guarded_stages import (

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, replace
 from typing import Any
 
 from starskip.advisor.families.answer import TableQueries
-from starskip.advisor.families.checked_offer import WrongValue
+from starskip.advisor.families.checked_values import WrongValue
+from starskip.advisor.families.family_section import SectionSource
 from starskip.advisor.run.user_code import error_words
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.errors import FamilyFault, StorageError, TransientError, printable, show_traceback
@@ -32,8 +35,10 @@ class GuardedFunction:
     def __call__(self, *arguments: Any) -> Any:
         """Call the function and check what it returns; raises FamilyFault."""
         try:
-            returned = self.function(*map(_untouched, arguments))
-            return self.check(returned, arguments)
+            # What it prints must not stand in the JSON of a command.
+            with redirect_stdout(sys.stderr):
+                returned = self.function(*map(_untouched, arguments))
+                return self.check(returned, arguments)
         except (TransientError, StorageError, FamilyFault):
             raise
         except WrongValue as wrong:
@@ -76,6 +81,9 @@ def _untouched(argument: Any) -> Any:
             configs=copy.deepcopy(argument.configs),
             last=copy.deepcopy(argument.last),
         )
+    if isinstance(argument, SectionSource):
+        advice = replace(argument.advice, properties=copy.deepcopy(dict(argument.advice.properties)))
+        return replace(argument, advice=advice, workload=[_shape(each) for each in argument.workload])
     return _column(argument) if isinstance(argument, ColumnOverview) else argument
 
 

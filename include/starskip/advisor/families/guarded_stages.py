@@ -7,7 +7,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-from starskip.advisor.families.checked_offer import WrongValue, number, plain_json, text
+from starskip.advisor.families.checked_values import WrongValue, number, plain_json, text
 from starskip.advisor.families.family_section import FamilySection, PairsPicture
 from starskip.advisor.families.file_skips import FileSkips
 from starskip.advisor.families.guarded_function import Check, GuardedFunction, of_type
