@@ -50,6 +50,8 @@ def _shapes(truth: dict[str, Any]) -> list[ShapeWorkload]:
             "query_text": query["sql"],
             "latency_ms": 1,
             "rows_scanned": 0,
+            "segments_queried": 1,
+            "segments_processed": 1,
             "segments_matched": 1,
             "entries_scanned_in_filter": query["entries"],
             "entries_scanned_post_filter": 0,
