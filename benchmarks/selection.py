@@ -181,7 +181,7 @@ def enumerated(problem: Problem, most: int) -> float:
     indexes = sorted(frozenset().union(*(votes.indexes for votes in problem.lists)))
     best = 0.0
     for built in _subsets(indexes, most):
-        for trees in _subsets(problem.trees, MOST_TREES):
+        for trees in _subsets(problem.trees, min(MOST_TREES, most - len(built))):
             for files in _subsets(sorted(problem.skips.must_gain_entries), len(problem.skips.size_bytes)):
                 best = max(best, problem.worth(frozenset([*built, *files]), trees))
     return best
@@ -206,7 +206,8 @@ def one_after_the_other(problem: Problem, seconds: float, budget: float, order: 
             problem.entries,
             problem.skips if family == "files" else FileSkips(SKIPPING.name),
         )
-        found = part.solved(seconds, budget=left)
+        taken = len(trees) + sum(index.family != SKIPPING.name for index in indexes)
+        found = part.solved(seconds, most=MOST_INDEXES - taken, budget=left)
         left -= problem.size(found)
         indexes, trees = indexes | found.indexes, trees + found.answers
     return problem.saving(indexes, trees)

@@ -173,7 +173,8 @@ def _advised(session: SparkSession, data: Path, data_bytes: int) -> tuple[StarTr
     shapes = answerable_shapes(asked, types, "lineitem")
     settings = Settings()
     total = sum(each.entries_scanned for each in asked)
-    budget = Budget(0, settings.advice.min_gain_ratio, 0.0, storage_bytes=round(SPACE_RATIO * data_bytes))
+    room = round(SPACE_RATIO * data_bytes)
+    budget = Budget(MOST_TREES, settings.advice.min_gain_ratio, 0.0, storage_bytes=room)
     limits = AnswerTerms(
         total,
         settings.advice.min_gain_ratio,

@@ -107,8 +107,9 @@ def _compared(
     shapes, total = of_day
     known = [shape for shape in shapes if shape.dimensions <= sample.dimensions]
     # The best of all is looked for whatever its bytes, so that these cost nothing here either.
-    budget = AnswerTerms(total, settings.advice.min_gain_ratio, settings.of(StarTreeSettings).max_star_trees)
-    configs = recommended_trees(sample, known, Budget(1, 0.0, 0.0), budget)
+    most = settings.of(StarTreeSettings).max_star_trees
+    budget = AnswerTerms(total, settings.advice.min_gain_ratio, most)
+    configs = recommended_trees(sample, known, Budget(most, 0.0, 0.0), budget)
     shares, times = [], []
     for judged, judge in judges.items():
         found, size = judge.saving(configs)

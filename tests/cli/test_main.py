@@ -30,7 +30,7 @@ def test_help_shows_examples_one_a_line(command: str, option: str, call: Call) -
     examples = lines[lines.index("  Examples:") + 1 :]
     examples = examples[: examples.index("")]
     assert len(examples) >= 2
-    assert all(text.startswith(f"    starskip {command} ") for text in examples)
+    assert all(f" starskip {command} " in text for text in examples)
     assert "\\b" not in result.stdout
 
 
@@ -258,7 +258,8 @@ def test_an_output_that_takes_nothing(arguments: Sequence[str]) -> None:
 def test_a_reader_that_went_away_is_no_bad_input(place: Path) -> None:
     pipe = f"set -o pipefail; '{INSTALLED}' parse-log noise.bin | true"
     done = subprocess.run(["bash", "-c", pipe], capture_output=True, check=False, cwd=place)
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert done.returncode == 141
+    assert all(line.startswith(b"starskip: warning: ") for line in done.stderr.splitlines())
 
 
 def test_tracebacks_are_shown_above_the_line_if_asked_for(

@@ -30,6 +30,7 @@ REWRITTEN = [
     ('select a from t where b not in ("x")', True, "select a from t where b not in ('x')"),
     ('select a from t where b between "1" and "5"', True, "select a from t where b between '1' and '5'"),
     ('select a from t where regexp_like(b, "^x")', True, "select a from t where regexp_like(b, '^x')"),
+    ('select a from t where regexpLike(b, "^x")', True, "select a from t where regexpLike(b, '^x')"),
     (
         "select a from t where b = 1 option(timeoutMs=5);",
         False,

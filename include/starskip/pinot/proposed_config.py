@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from starskip.pinot.column_key import INDEX_CONFIG, ConfigKey
+from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.table_config import TableConfig, given_config, read_table_configs
 
 _TREES = ("starTreeIndexConfigs", "enableDefaultStarTree")
@@ -36,7 +37,7 @@ def proposed_config(paths: Sequence[str | Path], table: str, edits: Sequence[Key
         for configs in read_table_configs([path]).values():
             if not configs[0].is_of(table):
                 continue
-            if configs[0].table_type and configs[0].table.endswith(configs[0].table_type):
+            if without_type(configs[0].table)[1]:
                 return with_edits(configs[0], edits)
             return given_config(path, lambda config: with_edits(config, edits))
     return None

@@ -13,7 +13,6 @@ from decimal import Decimal
 from functools import reduce
 from itertools import chain, product
 from typing import Any
-from typing import Literal as Origin
 
 import numpy as np
 import pyarrow as pa
@@ -37,27 +36,25 @@ _PATTERNS = ("{}%", "%{}", "%{}%", "{}", "_%{}%", "{}_%")
 _FROM_TABLE = ("bound", "bound", "value", "near", "beside a bound")
 _SINGLE_RATIO = 0.7
 """Share of the predicates that are no trees: they come first, since a simple counterexample says most."""
-_SHARES = {"column": 0.5, "question": 0.35, "function": 0.1}
-"""Shares of the origins of operands; an index may have none of an origin."""
 _ANY_COLUMN_RATIO = 0.2
 _BOX_RATIO = 0.5
 """Share of trees that bound all columns of an index of several."""
-_ITSELF = 30
-"""The number of times that a boolean stands alone for each other form."""
+_REPEATED, _OF_BOOLEANS = 3, 30
+"""The number of null tests, and of booleans that stand alone, for one other form with one kind of literal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
     """A column, or what stands for an expression of columns, with ``values`` that the table has.
 
-    ``bounds``: least and greatest values of files. ``origin``: a column itself, an expression that an index
-    type asks for, or a common function of a column.
+    ``bounds``: least and greatest values of files. ``weight``: how often it is asked for, beside others.
     """
 
     column: Column
     values: tuple[pa.Scalar, ...] = ()
     bounds: tuple[pa.Scalar, ...] = ()
-    origin: Origin["column", "question", "function"] = "column"
+    weight: float = 1.0
+    is_function: bool = False
 
 
 def random_predicates(
@@ -90,6 +87,18 @@ def random_predicates(
         yield own.box() if is_box else _tree(leaf, rng, with_functions=with_functions)
 
 
+def probe(operand: Operand) -> Expression | None:
+    """Return an OR of common predicates of an operand, which shows whether an index judges any of them."""
+    column, known = operand.column, [Literal(each) for each in operand.values]
+    if column.data_type == "boolean":
+        return column
+    names: tuple[str, ...] = ("EqualTo", "GreaterThan", "LessThan")
+    if column.data_type == "string":
+        names = (*names, "StartsWith", "EndsWith", "Contains")
+    asked = [Call(name, (column, known[at % len(known)])) for at, name in enumerate(names) if known]
+    return Call("Or", tuple(asked)) if asked else None
+
+
 def _tree(leaf: Callable[[], Expression], rng: random.Random, *, with_functions: bool) -> Expression:
     def both() -> Expression:
         return Call(rng.choice(("And", "Or")), (leaf(), leaf()))
@@ -115,15 +124,13 @@ class _Drawn:
 
     def __init__(self, operands: Sequence[Operand], rng: random.Random) -> None:
         self._rng = rng
-        of = {name: [each for each in operands if each.origin == name] for name in _SHARES}
-        self._turns_of = {name: self._turns(mine) for name, mine in of.items() if mine}
-        self._weights = [_SHARES[name] for name in self._turns_of]
-        self._alike = [each.column for each in of["column"]]
-        self._columns = of["column"]
+        self._operands = [self._turns(each) for each in operands]
+        self._weights = [each.weight for each in operands]
+        self._columns = [each for each in operands if not each.is_function]
 
-    def _turns(self, operands: Sequence[Operand]) -> Iterator[tuple[Operand, str, Any]]:
-        """Yield operands, forms and kinds of literals, every triple before one comes again."""
-        every = [(each, *turn) for each in operands for turn in _forms(each)]
+    def _turns(self, operand: Operand) -> Iterator[tuple[Operand, str, Any]]:
+        """Yield an operand with forms and kinds of literals, every pair before one comes again."""
+        every = [(operand, *turn) for turn in _forms(operand)]
         while True:
             self._rng.shuffle(every)
             yield from every
@@ -152,7 +159,7 @@ class _Drawn:
 
     def leaf(self) -> Expression:
         """Return a predicate without AND and OR."""
-        (turns,) = self._rng.choices([*self._turns_of.values()], self._weights)
+        (turns,) = self._rng.choices(self._operands, self._weights)
         operand, form, kind = next(turns)
         column = operand.column
         if form == "Itself":
@@ -176,7 +183,8 @@ class _Drawn:
             )
             return Call("And", (low, high)) if form == "Between" else _not(Call("And", (low, high)))
         sides: tuple[Expression, Expression] = (column, Literal(first))
-        alike = [each for each in self._alike if each.data_type == column.data_type and each != column]
+        others = (each.column for each in self._columns if each is not operand)
+        alike = [each for each in others if each.data_type == column.data_type]
         if alike and self._rng.random() < 0.05:
             sides = column, self._rng.choice(alike)
         if form == "NotEqual":
@@ -223,9 +231,9 @@ class _Drawn:
 
 def _forms(operand: Operand) -> Iterator[tuple[str, Any]]:
     kind = literal_type_of(operand.column.data_type)
-    own: list[tuple[str, Any]] = [(each, None) for each in _NULL_TESTS]
+    own: list[tuple[str, Any]] = [(each, None) for each in _NULL_TESTS] * _REPEATED
     if operand.column.data_type == "boolean":
-        own += [("Itself", None)] * _ITSELF
+        own += [("Itself", None)] * _OF_BOOLEANS
     if kind is None:
         return iter(own)
     texts: Iterator[tuple[str, Any]] = iter(())

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from starskip.sql.function_names import canonical_name
+
 _TOKEN = re.compile(
     r"""
     (?P<comment> --[^\n]*+ )
@@ -27,7 +29,7 @@ _CLAUSES = {"where": 1, "group": 2, "having": 3, "order": 4, "limit": 5, "option
 _MAY_BE_PQL = re.compile(r'"|\btop\b', re.IGNORECASE)
 _BEFORE_A_VALUE = {"=", "<>", "!=", "<", ">", "<=", ">=", "between"}
 _BEFORE_A_LITERAL = _BEFORE_A_VALUE | {"and", "(", ","}
-_TAKES_A_VALUE = {"regexp_like", "text_match", "json_match"}
+_TAKES_A_VALUE = {"regexplike", "textmatch", "jsonmatch"}
 
 
 def is_pql(text: str) -> bool:
@@ -48,7 +50,7 @@ def is_pql(text: str) -> bool:
         if token.lastgroup == "double" and (
             (before[-1] in _BEFORE_A_VALUE and not before[-2].startswith('"'))
             or (before[-1] == "(" and before[-2] == "in")
-            or (before[-1] == "," and before[-3] == "(" and before[-4] in _TAKES_A_VALUE)
+            or (before[-1] == "," and before[-3] == "(" and canonical_name(before[-4]) in _TAKES_A_VALUE)
         ):
             return True
         before = [*before[1:], word]

@@ -115,9 +115,9 @@ class FactsSource:
         return FoundFacts(limited, sizes, warnings)
 
     def hybrids(self) -> frozenset[str]:
-        """Return the tables of which both halves have a table config, or a folder or metadata each."""
+        """Return the tables of which both halves have a table config, or a folder each."""
         try:
-            known = self.tables()
+            known = segment_tables(self.segments_root) if self.segments_root else ()
         except SourceError:
             # Whoever reads facts reports the error.
             known = ()

@@ -11,7 +11,7 @@ import random
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from urllib.parse import unquote
 from uuid import uuid4
@@ -31,16 +31,17 @@ from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.file_metadata.table_source import TableSource
 from starskip.lake.plain_paths import plain_paths
 from starskip.lake.table_name import is_iceberg_name
+from starskip.predicates.expression import Call, nodes
 from starskip.predicates.expression_sql import expression_sql
 from starskip.skipping.build_clause import build_clause
 from starskip.skipping.failing_indexes import Failures
-from starskip.skipping.random_predicates import random_predicates
+from starskip.skipping.random_predicates import Operand, probe, random_predicates
 from starskip.skipping.registry import load_modules
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping import lifecycle
 from starskip.spark.skipping.count_matching import MOST_PREDICATES, FileCounter
 from starskip.spark.skipping.explain_condition import register_functions, rows_of
-from starskip.spark.skipping.failures import spark_failures
+from starskip.spark.skipping.failures import FAILURES, spark_failures
 from starskip.spark.skipping.isolated_session import isolated_session
 from starskip.spark.skipping.lake_scan import TITLES
 from starskip.spark.skipping.plain_files import format_at
@@ -53,6 +54,8 @@ from starskip.spark.skipping.table_relation import FILE_PATH, FORMATS, TEXT_FORM
 from starskip.storage.encryption.keyring import KeySource
 
 _SUFFIXES = {**{each: each for each in FORMATS}, "jsonl": "json", "ndjson": "json"}
+_OF_A_COLUMN, _OF_A_FUNCTION = 0.3, 0.03
+"""Weights of columns, and functions of columns, of which an index judges no common predicate."""
 _MOST_ROUNDS = 3
 """Times the wanted predicates that are drawn at most: some cannot be evaluated on every row."""
 
@@ -118,9 +121,17 @@ def check_indexes(
             rows = rows_of(session, path, metadata.source)
             check = _Check(rows, metadata, path, Checked(seed))
             rng = random.Random(seed)  # noqa: S311 - draws no secrets
-            operands = sampled_operands(check.by_file, metadata, rng)
-            for texts in _batches(operands, rng, predicates):
-                check.add(texts, predicates, lambda text: _asked(judged(rows.where(text))))
+            sampled = sampled_operands(check.by_file, metadata, rng)
+
+            def asked(text: str) -> tuple[list[Asked], list[str]]:
+                return _asked(judged(rows.where(text)))
+
+            weighed = [
+                [_weighed(each, index, sampled, asked) for each in operands]
+                for index, operands in zip(metadata.indexes, sampled.indexed, strict=True)
+            ]
+            for texts in _batches(replace(sampled, indexed=weighed), rng, predicates):
+                check.add(texts, predicates, asked)
                 if check.found.predicates >= predicates:
                     break
     return check.found
@@ -181,6 +192,38 @@ def _register_functions(
 def _asked(reports: Sequence[RelationReport]) -> tuple[list[Asked], list[str]]:
     asked = [each for report in reports for each in report.asked]
     return asked, [why for report in reports for why in report.not_skipped_because]
+
+
+def _weighed(
+    operand: Operand,
+    index: SkippingIndex,
+    sampled: SampledOperands,
+    asked: Callable[[str], tuple[list[Asked], list[str]]],
+) -> Operand:
+    """Return an operand that is asked for seldom if the index judges none of its common predicates."""
+    seldom = replace(operand, weight=_OF_A_FUNCTION if operand.is_function else _OF_A_COLUMN)
+    predicate = probe(operand)
+    if predicate is None:
+        return seldom
+    try:
+        of_tables, _ = asked(sampled.text(expression_sql(predicate)))
+    except FAILURES:
+        return seldom
+    parts = [
+        node
+        for each in of_tables
+        for predicate in each.predicates
+        for node in nodes(predicate)
+        # Spark adds it for each compared column.
+        if isinstance(node, Call) and node.name != "IsNotNull"
+    ]
+    own = next(
+        (each for table in of_tables for each in table.indexes if each.specification == index.specification),
+        None,
+    )
+    failures: Failures = {}
+    is_judged = own is not None and any(build_clause([own], [part], failures) is not None for part in parts)
+    return operand if is_judged or failures else seldom
 
 
 def _batches(operands: SampledOperands, rng: random.Random, wanted: int) -> Iterator[list[str]]:

@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -82,7 +81,7 @@ class _Asked:
 
     index: int | None
     sql: str
-    origin: Any
+    is_function: bool = False
     data_type: str = ""
 
 
@@ -98,8 +97,8 @@ def sampled_operands(by_file: DataFrame, metadata: TableMetadata, rng: random.Ra
     indexed = {name for _, name in columns}
     free = [name for name, kind in types.items() if name not in indexed and family_of(kind) in ORDERED]
     others = rng.sample(free, min(_OTHERS, len(free)))
-    plain = [_Asked(at, quoted(name), "column", types[name]) for at, name in columns]
-    plain += [_Asked(None, quoted(name), "column", types[name]) for name in others]
+    plain = [_Asked(at, quoted(name), data_type=types[name]) for at, name in columns]
+    plain += [_Asked(None, quoted(name), data_type=types[name]) for name in others]
     sample = _sample(by_file, [*indexed, *others], metadata, rng)
     try:
         values = _values(sample, plain)
@@ -107,10 +106,10 @@ def sampled_operands(by_file: DataFrame, metadata: TableMetadata, rng: random.Ra
         for at, index in enumerate(metadata.indexes):
             own = [(each, known) for each, known in zip(plain, values, strict=True) if each.index == at]
             asked = index.questions([each.sql for each, _ in own])
-            questions += _variants(at, asked, "question", *own[0], sample, rng) if own else []
+            questions += _variants(at, asked, *own[0], sample, rng) if own else []
             for each, known in own:
                 texts = [form.format(each.sql) for form in _functions_of(each.data_type)]
-                questions += _variants(at, texts, "function", each, known, sample, rng)
+                questions += _variants(at, texts, each, known, sample, rng)
         derived = list(_analysed(sample, {each.sql: each for each in questions}.values()))
         values += _values(sample, derived)
     finally:
@@ -122,7 +121,7 @@ def sampled_operands(by_file: DataFrame, metadata: TableMetadata, rng: random.Ra
             Column((_NAME.format(number),), each.data_type),
             values[number],
             bounds.get(number, ()),
-            each.origin,
+            is_function=each.is_function,
         )
         for number, each in enumerate(every)
     ]
@@ -141,9 +140,10 @@ def _sample(
     whole = dict.fromkeys(column_path(name)[0] for name in names)
     rows = by_file.select(*(sql.col(quoted(column_name((each,)))) for each in whole))
     total = metadata.total_rows or by_file.count()
-    fraction = min(1.0, 2 * _ROWS / max(total, 1))
+    fraction = min(1.0, _ROWS / max(total, 1))
+    # A limit would keep whichever rows arrive first: the same seed asks the same predicates.
     sampled = rows if fraction == 1.0 else rows.sample(fraction=fraction, seed=rng.randrange(1 << 31))
-    return sampled.limit(_ROWS).persist()
+    return sampled.persist()
 
 
 def _functions_of(data_type: str) -> Sequence[str]:
@@ -156,7 +156,6 @@ def _functions_of(data_type: str) -> Sequence[str]:
 def _variants(
     index: int,
     texts: Sequence[str],
-    origin: str,
     column: _Asked,
     known: Sequence[pa.Scalar],
     sample: DataFrame,
@@ -166,15 +165,15 @@ def _variants(
     if any("?" in each for each in texts) and column.data_type.startswith("array<"):
         of = column.data_type.removeprefix("array<").removesuffix(">")
         elements = sample.selectExpr(f"explode(slice({column.sql}, 1, 8)) AS element")
-        known = _values(elements, [_Asked(None, "element", "column", of)])[0]
+        known = _values(elements, [_Asked(None, "element", data_type=of)])[0]
     found = []
     for text in texts:
         if "?" not in text:
-            found.append(_Asked(index, text, origin))
+            found.append(_Asked(index, text, is_function=True))
         elif known:
             for _ in range(_VARIANTS):
                 filled = re.sub(r"\?", lambda _: expression_sql(Literal(rng.choice(known))), text)
-                found.append(_Asked(index, filled, origin))
+                found.append(_Asked(index, filled, is_function=True))
     return found
 
 
@@ -185,7 +184,7 @@ def _analysed(sample: DataFrame, asked: Iterable[_Asked]) -> Iterable[_Asked]:
             kind = sample.selectExpr(each.sql).schema[0].dataType.simpleString()
         except FAILURES:
             continue
-        yield _Asked(each.index, each.sql, each.origin, kind)
+        yield _Asked(each.index, each.sql, True, kind)
 
 
 def _values(sample: DataFrame, asked: Sequence[_Asked]) -> list[tuple[pa.Scalar, ...]]:
@@ -230,7 +229,7 @@ def _bounds(
         for number in ordered
         for end in ("min", "max")
     ]
-    rows = in_utc(some.groupBy(FILE_PATH).agg(*ends).limit(2 * _FILES).toArrow())
+    rows = in_utc(some.groupBy(FILE_PATH).agg(*ends).toArrow())
     return {
         number: tuple(
             value
@@ -248,8 +247,9 @@ def _cut(expression: str, data_type: str) -> str:
 
 
 def _scalars(column: pa.ChunkedArray, data_type: str) -> tuple[pa.Scalar, ...]:
+    """Return the distinct values, in an order that does not depend on that of rows."""
     kind = literal_type_of(data_type)
     known = pc.unique(column.combine_chunks().cast(kind)).drop_null()
     is_long = pa.types.is_string(known.type) or pa.types.is_binary(known.type)
     short = known.filter(pc.less_equal(pc.binary_length(known), _LONGEST)) if is_long else known
-    return tuple(short)
+    return tuple(short.take(pc.array_sort_indices(short)))
