@@ -163,3 +163,10 @@ def test_modules_are_found_beside_the_configuration(tmp_path: Path, monkeypatch:
     load_modules(night.skipping_modules)
     files = module_files([*night.family_modules, *night.skipping_modules, "json", "__main__", "not_there"])
     assert files == tuple(str(folder / f"beside_{each}.py") for each in ("a", "b", "types"))
+
+
+def test_a_hybrid_table_is_asked_for_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "t.json").write_text('{"OFFLINE": {"tableName": "t"}, "REALTIME": {"tableName": "t"}}')
+    sources = "{log_paths: [l], segments_root: b, table_configs: [t.json]}"
+    night = night_of(tmp_path, f"store: {{artefacts: a}}\nsources: {sources}\ntables: [t, u]\n")
+    assert night.tables == {"t_OFFLINE", "t_REALTIME", "u"}

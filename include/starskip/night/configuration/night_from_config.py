@@ -65,7 +65,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     _spark_conf(document)
     asked = arguments.tables or document.texts("tables")
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
-    hybrids = hybrid_tables(read_table_configs(table_configs)) if asked else ()
+    hybrids = _hybrids(table_configs) if asked else frozenset()
     return Night(
         run_date=arguments.run_date,
         store=ArtefactStore(
@@ -86,6 +86,14 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
     )
+
+
+def _hybrids(table_configs: Sequence[str]) -> frozenset[str]:
+    """Return the hybrid tables; none if a config cannot be read, which the stages that need it report."""
+    try:
+        return hybrid_tables(read_table_configs(table_configs))
+    except ConfigError:
+        return frozenset()
 
 
 def spark_settings(path: str | Path) -> dict[str, str]:

@@ -11,24 +11,25 @@ from __future__ import annotations
 import re
 
 _SINCE_ESCAPING = (b",workloadName=", b",approximatedResult=")
+_SQL = re.compile(rb"(?>(?:\s|\\[nr])*)(?:(?:SELECT|WITH|SET|EXPLAIN|INSERT)\b|--|/\*|\()", re.IGNORECASE)
 _ESCAPED = re.compile(rb"(?>(?:[^\\\n\r]++|\\[\\nr])*)")
-_ESCAPE = re.compile(rb"\\([\\nr]|\Z)")
-_MEANING = {b"n": b"\n", b"r": b"\r", b"\\": b"\\", b"": b""}
+_ESCAPE = re.compile(rb"\\([\\nr])")
+_MEANING = {b"n": b"\n", b"r": b"\r", b"\\": b"\\"}
 _PIECE = re.compile(
-    rb"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|/\*(?>(?:[^*\\]++|\*(?!/)|\\)*)(?:\*/|\Z)"
+    rb"'[^']*+(?:'|\Z)|\"[^\"]*+(?:\"|\Z)|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z)"
     rb"|--(?>(?:[^\\]++|\\(?!n))*)(?P<comment>\\n(?=.)|)|(?P<outside>\\)",
     re.DOTALL,
 )
 
 
 def as_sent(query: bytes, fields_before: bytes = b"") -> bytes:
-    """Return the query as the broker got it; ``fields_before``: its line up to the text."""
-    if b"\\" not in query:
+    """Return the query as the broker got it; ``fields_before``: its line up to the text.
+
+    A text that the broker cut between the two characters of an escape stays as it is.
+    """
+    if b"\\" not in query or not _SQL.match(query) or not _ESCAPED.fullmatch(query):
         return query
-    is_new = any(field in fields_before for field in _SINCE_ESCAPING)
-    # The broker cuts the escaped text, perhaps between the two characters of an escape.
-    end = query.removesuffix(b"\\") if is_new and (len(query) - len(query.rstrip(b"\\"))) % 2 else query
-    if not _ESCAPED.fullmatch(end) or not (is_new or _has_backslash_outside(query)):
+    if not any(field in fields_before for field in _SINCE_ESCAPING) and not _has_backslash_outside(query):
         return query
     return _ESCAPE.sub(lambda escape: _MEANING[escape[1]], query)
 

@@ -38,6 +38,7 @@ BATCH_BYTES = 16 << 20
 KEPT_CHARACTERS = 2_000
 """Characters kept of the text of a record that is no query."""
 
+_BEFORE_QUERY = re.compile(rb", ?query[=:] ?|: ")
 _BEGINS_EVENT = frozenset((b"{", b"[", b",", b" ", b"\t", b"\xef"))
 
 
@@ -139,8 +140,9 @@ def _row_without_counters(
     record: LogRecord, prefix: re.Match[bytes], kind: str, reason: str, fault: str | None = None
 ) -> Row:
     message = record.text[prefix.end() :]
-    if reason != NOT_A_QUERY:
-        message = as_sent(message, message.partition(b",query=")[0])
+    if reason != NOT_A_QUERY and (before := _BEFORE_QUERY.search(message)):
+        fields = message[: before.end()]
+        message = fields + as_sent(message[before.end() :], fields)
     text = (prefix[0] + message)[: 4 * KEPT_CHARACTERS].decode("utf-8", "replace")[:KEPT_CHARACTERS]
     nothing = (None,) * (len(CAPTURED) - 1)
     return (
