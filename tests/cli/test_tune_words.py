@@ -1,4 +1,4 @@
-"""What the text and the JSON of ``starskip tune`` say of indexes that others look like."""
+"""Words of ``starskip tune`` on indexes that look alike, and keys of families that look alike."""
 
 from __future__ import annotations
 
