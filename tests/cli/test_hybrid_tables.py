@@ -72,7 +72,14 @@ def test_a_file_and_an_output_for_each_half(
 ) -> None:
     given = [written(tmp_path / f"{each['tableType']}.json", each) for each in (REALTIME, OFFLINE)]
     outs = [tmp_path / "realtime.json", tmp_path / "offline.json"]
-    more = ("--table-config", *given, "--config-out", *outs, "--tables", "airlineStats")
+    more: tuple[str | Path, ...] = (
+        "--table-config",
+        *given,
+        "--config-out",
+        *outs,
+        "--tables",
+        "airlineStats",
+    )
     found = tuned(call, log, deep_store, *more)
     assert sorted(found) == ["airlineStats_OFFLINE", "airlineStats_REALTIME"]
     realtime, offline = (json.loads(out.read_text()) for out in outs)
