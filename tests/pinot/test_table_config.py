@@ -97,7 +97,10 @@ def test_a_table_given_twice(write: Write) -> None:
     assert problem(one, typeless) == f"{typeless}: the configuration of table lineitem is given twice"
 
 
-@pytest.mark.parametrize("document", ["", "[]", "nonsense", "{}", '{"OFFLINE": {}}', "[" * 100_000, "\x00"])
+@pytest.mark.parametrize(
+    "document",
+    ["", "[]", "nonsense", "{}", '{"OFFLINE": {}}', "[" * 100_000, "\x00", '{"tableName": "t", "a": NaN}'],
+)
 def test_what_is_no_table_config(document: str, write: Write) -> None:
     path = write(document)
     assert problem(path).startswith(f"{path}: ")
@@ -118,6 +121,7 @@ def test_what_is_no_table_config(document: str, write: Write) -> None:
         ({"fieldConfigList": [{}]}, "name is not a text"),
         ({"tableName": 5}, "tableName is not a text"),
         ({"tableName": ""}, "tableName is not a text"),
+        ({"tableName": "t", "tableType": "HYBRID"}, "tableType is not OFFLINE or REALTIME"),
     ],
 )
 def test_a_key_of_the_wrong_kind_is_named(change: dict[str, Any], sentence: str, write: Write) -> None:
