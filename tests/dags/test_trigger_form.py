@@ -103,6 +103,7 @@ REFUSED: dict[str, list[Any]] = {
     "scoring.incremental_column_scans": ["few"],
     "latency.r2_threshold": ["high"],
     "gates.max_rejected_ratio": [5],
+    "gates.max_not_understood_ratio": [-0.1, 2],
     "gates.max_unparsed_ratio": [-1],
     "gates.max_damaged_ratio": [1.1],
     "reports.show_literals": ["yes", 2],
