@@ -58,6 +58,9 @@ def user_module(name: str, *, of: str, setting: str) -> ModuleType:
             return imported_module(name)
     except (Exception, SystemExit) as error:
         told = f"module {printable(name)!r} of {of} cannot be imported"
+        if name.startswith("."):
+            why = "give the name of a module, not a path, from its own folder or with that on PYTHONPATH"
+            raise ConfigError(f"{told}: {why}", setting=setting) from error
         if isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
             why = (
                 "Python finds none of that name, and there is no such file in the current folder"

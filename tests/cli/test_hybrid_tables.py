@@ -72,7 +72,14 @@ def test_a_file_and_an_output_for_each_half(
 ) -> None:
     given = [written(tmp_path / f"{each['tableType']}.json", each) for each in (REALTIME, OFFLINE)]
     outs = [tmp_path / "realtime.json", tmp_path / "offline.json"]
-    more = ("--table-config", *given, "--config-out", *outs, "--tables", "airlineStats")
+    more: tuple[str | Path, ...] = (
+        "--table-config",
+        *given,
+        "--config-out",
+        *outs,
+        "--tables",
+        "airlineStats",
+    )
     found = tuned(call, log, deep_store, *more)
     assert sorted(found) == ["airlineStats_OFFLINE", "airlineStats_REALTIME"]
     realtime, offline = (json.loads(out.read_text()) for out in outs)
@@ -103,3 +110,37 @@ def test_there_are_as_many_outputs_as_configs(call: Callable[..., Result], log: 
     result = call("tune", *options, "--config-out", tmp_path / "a.json", tmp_path / "b.json")
     assert result.exit_code == 2
     assert "give one FILE for each FILE of --table-config" in result.stderr
+
+
+def test_one_folder_with_a_type_is_the_table(
+    call: Callable[..., Result], log: Path, deep_store: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(deep_store / "airlineStats", tmp_path / "deep" / "airlineStats_OFFLINE")
+    (advice,) = tuned(call, log, tmp_path / "deep", "--tables", "airlineStats").values()
+    assert (advice["queries"], len(advice["inverted_index_columns"])) == (90, 3)
+
+
+@pytest.mark.parametrize("asked", ["airlineStats_OFFLINE", "airlinestats_REALTIME", "default.airlineStats"])
+def test_the_type_of_a_table_that_is_no_hybrid_one_says_nothing(
+    asked: str, call: Callable[..., Result], log: Path, deep_store: Path
+) -> None:
+    found = tuned(call, log, deep_store, "--tables", asked)
+    assert {name: each["queries"] for name, each in found.items()} == {"airlineStats": 90}
+
+
+def test_a_guess_is_of_the_halves_too(call: Callable[..., Result], deep_store: Path, tmp_path: Path) -> None:
+    given = written(tmp_path / "t.json", {"OFFLINE": OFFLINE, "REALTIME": REALTIME})
+    weights = ("--column-weights", "Origin=1", "--index", "inverted", "--format", "json")
+    for asked in ((), ("--tables", "airlineStats")):
+        result = call("tune", "--segments", deep_store, "--table-config", given, *weights, *asked)
+        found = json.loads(result.stdout)["tables"]
+        columns = {name: each["inverted_index_columns"] for name, each in found.items() if "airline" in name}
+        assert columns == {"airlineStats_OFFLINE": ["Origin"], "airlineStats_REALTIME": []}
+
+
+def test_no_output_is_of_two_configs(call: Callable[..., Result], log: Path, tmp_path: Path) -> None:
+    given = [written(tmp_path / f"{each['tableType']}.json", each) for each in (REALTIME, OFFLINE)]
+    options = ("--log", log, "--segments", tmp_path, "--index", "all", "--table-config", *given)
+    result = call("tune", *options, "--config-out", tmp_path / "a.json", tmp_path / "x" / ".." / "a.json")
+    assert result.exit_code == 2
+    assert "--config-out: one FILE is given twice" in result.stderr

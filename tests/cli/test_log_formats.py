@@ -113,6 +113,11 @@ def test_a_wrong_module_is_one_line(
     assert len(told) == 1 and words in told[0]
 
 
+def test_a_path_is_no_module(folder: Path, call: Callable[..., Result]) -> None:
+    result = call("parse-log", "proxy.log", "--formats", "../x/proxy_log.py")
+    assert result.exit_code == 2 and "give the name of a module, not a path" in result.stderr
+
+
 def test_a_wrapper_that_fails_on_every_line(folder: Path, call: Callable[..., Result]) -> None:
     (folder / "broken.py").write_text("def wrong(line):\n    return line['msg']\nWRAPPERS = (wrong,)\n")
     result = call("parse-log", "proxy.log", "--formats", "broken", "--rejected", "1")

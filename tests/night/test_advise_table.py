@@ -195,3 +195,5 @@ def test_a_sort_order_takes_the_room_that_k_leaves() -> None:
     assert chosen(alone) == chosen(beside) == ["inverted:b"]
     assert ("sorted:b", "over_max_indexes") in [(str(item.index), item.code) for item in alone.refused]
     assert not any(item.index.family == "sorted" for item in beside.refused)
+    (order,) = [item for item in alone.refused if item.index.family == "sorted"]
+    assert order.detail.endswith(" of the entries in filters"), "beside an index no order is simulated"

@@ -93,7 +93,13 @@ def offer(
     table: str = "sales",
     overview: TableOverview | None = None,
 ) -> StarTreeCandidates:
-    """Return the offer of a store that is empty before and after."""
+    """Return the offer of a store that is empty before and after; one night votes."""
+    window = {
+        shape.shape_id: ShapeEntries(
+            shape.queries, shape.entries_scanned_in_filter, shape.entries_scanned_post_filter
+        )
+        for shape in shapes
+    }
     with TemporaryDirectory() as folder:
         aside = ArtefactStore(storage_for(folder)).staged_write("recommendations", "2026-11-20")
         found = star_tree_candidates(
@@ -104,7 +110,7 @@ def offer(
             overview,
             TableRows(lake, segments),
             Settings(),
-            window={},
+            window=window,
         )
         assert list(Path(folder).iterdir()) == []
         return found

@@ -267,6 +267,35 @@ WRAPPERS: dict[str, tuple[Callable[[Lines], str], Lines]] = {
         ),
         ["json:full_message"],
     ),
+    "docker of log4j, pretty": (
+        lambda records: "".join(
+            json_line({"log": line + "\n", "stream": "stdout"}) + "\n"
+            for r in records
+            for line in json.dumps({"logger": "QueryLogger", "message": message(r)}, indent=1).split("\n")
+        ),
+        ["json:log", "json:message"],
+    ),
+    "fluent bit's file": (
+        each_line(lambda line, i: f"kube.pinot: [1795000000.{i:09d}, {json_line({'log': line})}]"),
+        ["fluentbit", "json:log"],
+    ),
+    "grafana's text": (each_line(lambda line, i: f"{ISO.format(i)}\t{line}"), ["timestamp"]),
+    "journal in seconds": (
+        each_line(lambda line, i: f"1795000000.{i:06d} host pinot-broker[12]: {line}"),
+        ["syslog"],
+    ),
+    "rsyslog, escaped": (
+        each_record(
+            lambda record, i: (
+                "Nov 18 08:00:00 host pinot[1]: " + record.replace("\n", "#012").replace("\t", "#011")
+            )
+        ),
+        ["syslog"],
+    ),
+    "lists around a field of unknown name": (
+        each_line(lambda line, i: json_line({"records": [{"payload": {"raw_line": line}}]})),
+        ["json:records.payload.raw_line"],
+    ),
     "docker of log4j": (
         each_record(
             lambda record, i: json_line(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
@@ -172,6 +173,8 @@ def tune(
         raise click.UsageError("; ".join([str(error), *wrong.values()])) from error
     if config_outs and len(configs) != len(config_outs):
         raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
+    if len({os.path.realpath(each) for each in config_outs}) < len(config_outs):
+        raise click.UsageError("--config-out: one FILE is given twice")
     wanted = table_names(tables)
     current = read_table_configs(configs)
     in_force, faults = without_faulty(

@@ -27,7 +27,8 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
     sizes = [(item.index, item.size_bytes) for item in recommendation.chosen]
     sizes += [(item.index, item.size_bytes) for item in advice.refused]
     return {
-        **{key: value for family in listed for key, value in _columns_of(family, chosen).items()},
+        # A family of a user's own has no say in a key of those before it.
+        **{key: value for family in reversed(listed) for key, value in _columns_of(family, chosen).items()},
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.log.queries,

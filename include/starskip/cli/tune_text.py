@@ -5,7 +5,7 @@ from __future__ import annotations
 from starskip.advisor.families.families import FamilyChoice, named
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Reason
-from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_advice import AdvisedAnswer, RefusedAnswer, TableAdvice
 from starskip.errors import printable
 from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
@@ -59,10 +59,9 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         for item in advice.refused
     )
     lines.extend(
-        f"  refused {_family_words(kind)} by {printable(', '.join(answer.columns), 200)}:"
+        f"  refused {_answer_words(answer.verdict.index.family, answer)}:"
         f" {answer.verdict.code} ({printable(answer.verdict.detail)})"
         for answer in advice.refused_answers()
-        if (kind := answer.verdict.index.family)
     )
     lines.extend(
         f"  drop {_family_words(drop.index.family)} on {printable(drop.index.column, 80)}:"
@@ -70,7 +69,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
         for drop in advice.drops
     )
     lines.extend(
-        f"  {_family_words(answer.family)} by {printable(', '.join(answer.columns), 200)}:"
+        f"  {_answer_words(answer.family, answer)}:"
         f" {percent(answer.saving_ratio)} of all entries, in filters and behind them"
         + (f" ({answer.amount:,.0f} {printable(answer.unit.name, 60)})" if answer.unit else "")
         for answer in advice.chosen_answers()
@@ -86,6 +85,11 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
 def _named(index: Index, families: FamilyChoice) -> str:
     column = printable(index.column, 80)
     return f"{column} ({index.family})" if len(families.with_path) > 1 else column
+
+
+def _answer_words(family: str, answer: AdvisedAnswer | RefusedAnswer) -> str:
+    by = f"{_family_words(family)} by {printable(', '.join(answer.columns), 200)}"
+    return f"{by} with {printable(answer.variant, 200)}" if answer.variant else by
 
 
 def _family_words(name: str) -> str:

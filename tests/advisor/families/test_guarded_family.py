@@ -71,6 +71,8 @@ def test_what_it_raises_names_module_line_and_error(family: Any) -> None:
     assert raised.value.family == "mine"
     with pytest.raises(FamilyFault, match="line 9: mine: answer raised SystemExit"):
         family("answer=ending").answer(queries())
+    with pytest.raises(FamilyFault, match="mine: answer raised GeneratorExit"):
+        family("answer=lambda _: exec('raise GeneratorExit')").answer(queries())
     with pytest.raises(FamilyFault, match="line 6: mine: serves raised") as raised:
         family("path=AccessPath(raising, lambda column: None)").path.serves(None, None)
     assert "a literal" not in str(raised.value)
@@ -189,6 +191,8 @@ def candidate(**fields: Any) -> AnswerCandidate:
         (candidate(config={"tableName": "u"}), "another name or type of the table"),
         (candidate(config=["x"]), "list, not a mapping"),
         (candidate(rank="first"), "rank that is str"),
+        (candidate(variant=3), "a variant that is no text"),
+        (candidate(variant="a\nb"), "a variant that is no text"),
         (candidate(entries_read={"s": -1.0}), "entries_read of -1"),
         (candidate(unit="segments"), "no Unit"),
         (candidate(unit=Unit("segments", 0.0)), "no Unit"),
@@ -283,6 +287,21 @@ class Key:
 """
 
 
+def with_key(write: str) -> str:
+    """Return a family's field with a key of its own."""
+    body = KEY.replace("{write}", write).replace("\n", "\\n")
+    return f"config=(exec({body!r}.replace('\\\\n', chr(10))), Key())[1]"
+
+
+@pytest.mark.parametrize("held", [[1, "a"], [["a"]], [None]])
+def test_indexes_in_force_of_a_path_are_columns(held: Any, family: Any) -> None:
+    config = TableConfig("t", document=CONFIG | {"things": held})
+    key = with_key("pass")
+    with pytest.raises(FamilyFault, match="in_force returned indexes in force that are no names of columns"):
+        family(f"path=AccessPath(raising, raising), {key}").config.in_force(config)
+    assert family(f"answer=raising, {key}").config.in_force(config) == tuple(held), "entries of any kind"
+
+
 @pytest.mark.parametrize(
     ("write", "words"),
     [
@@ -297,8 +316,7 @@ class Key:
     ],
 )
 def test_a_key_writes_what_is_its_own_alone(write: str, words: str, family: Any) -> None:
-    body = KEY.replace("{write}", write).replace("\n", "\\n")
-    key = family(f"answer=raising, config=(exec({body!r}.replace('\\\\n', chr(10))), Key())[1]").config
+    key = family(f"answer=raising, {with_key(write)}").config
     document = {**CONFIG, "things": ["old"]}
     if words:
         with pytest.raises(FamilyFault, match=words):
@@ -317,6 +335,9 @@ def test_a_key_writes_what_is_its_own_alone(write: str, words: str, family: Any)
         ("path=3", "a path that is no AccessPath"),
         ("answer=raising, settings=dict", "settings that are no SettingsGroup"),
         ("path=AccessPath(True, None)", "serves that is no function"),
+        ("path=AccessPath(raising, raising, yields_to=5)", "yields_to or segment_index"),
+        ("path=AccessPath(raising, raising, yields_to=(5,))", "yields_to or segment_index"),
+        ("path=AccessPath(raising, raising, segment_index=None)", "yields_to or segment_index"),
     ],
 )
 def test_fields_of_another_kind_are_told_at_once(fields: str, words: str, family: Any) -> None:

@@ -153,16 +153,26 @@ EVENT = {
 }
 
 
-@pytest.mark.parametrize("wrapper", ["", "json:_source", "json:log"])
+@pytest.mark.parametrize("wrapper", ["", "json:_source", "json:log", "json:value"])
 def test_events_are_no_wrapper_and_may_be_wrapped(tmp_path, wrapper):
     file = tmp_path / "events.json"
-    around = {"json:_source": {"_source": EVENT}, "json:log": {"log": json_line(EVENT) + "\n"}}.get(
-        wrapper, EVENT
-    )
+    around = {
+        "json:_source": {"_source": EVENT},
+        "json:log": {"log": json_line(EVENT) + "\n"},
+        "json:value": {"topic": "queries", "value": json_line(EVENT)},
+    }.get(wrapper, EVENT)
     file.write_text((json_line(around) + "\n") * 3)
     assert [(row["query_text"], row["wrappers"]) for row in rows_of(file)] == [
         (EVENT["query"], wrapper or None)
     ] * 3
+
+
+@pytest.mark.parametrize("name", ["compose", "cri", "docker"])
+def test_a_file_may_be_wrapped_in_part(tmp_path, name):
+    file = tmp_path / "broker.log"
+    texts = TEXTS[:2]
+    file.write_text("\n".join(plain_records(texts)) + "\n" + WRAPPERS[name][0](plain_records(texts, 5)[1:]))
+    assert [row["query_text"] for row in rows_of(file)] == [*texts, texts[1]]
 
 
 def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):

@@ -16,7 +16,7 @@ from starskip.errors import SourceError, SourceOutage
 from starskip.execution.local_engine import LocalEngine
 from starskip.execution.progress import Progress
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME
-from starskip.pinot.hybrid_tables import hybrid_tables
+from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
@@ -80,7 +80,7 @@ class FactsSource:
         overviews: dict[str, TableOverview] = {}
         sizes: list[pa.RecordBatch] = []
         warnings: list[str] = []
-        for table in asked or (known if in_log is None else in_log):
+        for table in with_halves(asked or (known if in_log is None else in_log), self.hybrids()):
             folder = folder_of(table, known)
             if folder is None:
                 warnings.append(
@@ -96,7 +96,7 @@ class FactsSource:
                     else _of_table(packed, folder, table)
                 )
             except SourceError as error:
-                if table in asked or isinstance(error, SourceOutage):
+                if asked or isinstance(error, SourceOutage):
                     raise
                 warnings.append(str(error))  # one table of the log must not end the advice for the others
                 continue

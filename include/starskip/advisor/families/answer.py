@@ -75,7 +75,8 @@ class AnswerCandidate:
     ``rank``: the engine tries exclusive answers from the least rank to the greatest. ``entries_read``: by
     shape, the entries of the index that a mean query reads. ``detail``: data of the family itself. ``unit``:
     what ``saving_entries`` of a user's family counts instead of entries; Starskip exchanges it, up to what a
-    shape scanned, and keeps the family's own figures in ``amounts``.
+    shape scanned, and keeps the family's own figures in ``amounts``. ``variant``: words that tell it from
+    another candidate on the same columns, such as the functions of a star-tree.
     """
 
     index: Index
@@ -89,6 +90,7 @@ class AnswerCandidate:
     detail: Any = None
     unit: Unit | None = None
     amounts: Mapping[str, float] = field(default_factory=dict)
+    variant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ def _candidate(
         raise WrongValue("a candidate whose columns are no tuple of names")
     known = queries.overview.columns if queries.overview else [text("a column", each) for each in columns]
     exchanged, amounts = _savings(value, shapes)
+    if value.variant != "":
+        text("a variant", value.variant)
     return replace(
         value,
         columns=tuple(_known("columns", columns, known, "column")),

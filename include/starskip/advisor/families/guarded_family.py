@@ -59,7 +59,9 @@ def guarded(family: Family, module: str) -> Family:
         family,
         path=path,
         answer=watched("answer", partial(_offer, family.name), family.answer),
-        config=None if family.config is None else _GuardedKey(family.config, module, family.name),
+        config=None
+        if family.config is None
+        else _GuardedKey(family.config, module, family.name, is_of_columns=path is not None),
         document=watched("document", _json_of("document"), family.document),
         proof=watched("proof", checked_result, family.proof),
         gates=watched("gates", partial(checked_gates, nested), family.gates),
@@ -80,6 +82,8 @@ def _check_fields(family: Family, module: str) -> None:
             wrong = str(error)
     if path is not None and not isinstance(path, AccessPath):
         wrong = "a path that is no AccessPath"
+    elif path is not None and not _are_texts(path.yields_to, [path.segment_index]):
+        wrong = "a path whose yields_to or segment_index holds what is no text"
     lacking = [name for name in _KEY if family.config is not None and not hasattr(family.config, name)]
     if lacking:
         wrong = f"a config without {lacking[0]}"
@@ -100,13 +104,18 @@ def _check_fields(family: Family, module: str) -> None:
         raise SourceError(f"module {module}: family {family.name} has {wrong}", source=module)
 
 
+def _are_texts(*lists: Any) -> bool:
+    return all(isinstance(each, list | tuple) and all(isinstance(one, str) for one in each) for each in lists)
+
+
 @dataclass(frozen=True, slots=True)
 class _GuardedKey:
-    """The key of a user's family."""
+    """The key of a user's family; ``is_of_columns``: its indexes are columns."""
 
     held: ConfigKey
     module: str
     family: str
+    is_of_columns: bool
 
     @property
     def key(self) -> str:
@@ -115,7 +124,9 @@ class _GuardedKey:
 
     def in_force(self, config: TableConfig, /) -> Sequence[Any]:
         """See ConfigKey."""
-        found: Sequence[Any] = self._called("in_force", _in_force, copy.deepcopy(config))
+        found: Sequence[Any] = self._called(
+            "in_force", partial(_in_force, self.is_of_columns), copy.deepcopy(config)
+        )
         return found
 
     def write(
@@ -169,8 +180,11 @@ def _any_json(value: Any, _arguments: Sequence[Any]) -> Any:
     return plain_json("an entry", value)
 
 
-def _in_force(value: Any, arguments: Sequence[Any]) -> Any:
-    return tuple(plain_json("indexes in force", list(of_type(list, tuple)(value, arguments))))
+def _in_force(is_of_columns: bool, value: Any, arguments: Sequence[Any]) -> Any:
+    found = plain_json("indexes in force", list(of_type(list, tuple)(value, arguments)))
+    if is_of_columns and not all(isinstance(each, str) for each in found):
+        raise WrongValue("indexes in force that are no names of columns")
+    return tuple(found)
 
 
 def _obstacle(value: Any, _arguments: Sequence[Any]) -> Any:

@@ -44,7 +44,9 @@ class GuardedFunction:
         except WrongValue as wrong:
             words = f"returned {printable(str(wrong), 300)}"
             raise self._fault(self.module, self._first_line(), words) from None
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             show_traceback(error)
             module, line = user_line(error, [self.module]) or (self.module, self._first_line())
             words = printable(error_words(error, is_masked=True), 300)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Reason, Verdict, chosen, refused
 from starskip.advisor.selection.choice import Choice, ChoiceLimits, choose
@@ -252,10 +253,9 @@ def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict,
             reason = Reason.BEYOND_DESIRABLE
         else:
             reason = _reason(alone, added, built, task.budget, fits=task.fits(built | {item}))
-        detail = (
-            f"by itself it {saves(alone)} of the entries in filters,"
-            f" beside all that is chosen it {saves(added)}"
-        )
+        detail = f"by itself it {saves(alone)} of the entries in filters"
+        # A table has one order, and how it goes together with indexes is not simulated.
+        detail += "" if reorders(item) else f", beside all that is chosen it {saves(added)}"
         found.append(refused(item, reason, detail, alone, task.size_bytes.get(item)))
     return tuple(sorted(found, key=lambda each: (-(each.individual_saving_ratio or 0.0), each.index)))
 

@@ -36,6 +36,7 @@ class AdvisedAnswer:
     """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries.
 
     ``unit``: what its family counts savings in, if not in entries; ``amount``: how much of it is saved.
+    ``variant``: as in AnswerCandidate.
     """
 
     family: str
@@ -46,6 +47,7 @@ class AdvisedAnswer:
     shapes: tuple[str, ...] = ()
     unit: Unit | None = None
     amount: float = 0.0
+    variant: str = ""
 
     def to_document(self) -> dict[str, Any]:
         """Return the answer as JSON has it."""
@@ -63,10 +65,11 @@ class AdvisedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RefusedAnswer:
-    """A candidate that serves whole queries and was refused."""
+    """A candidate that serves whole queries and was refused; ``variant``: as in AnswerCandidate."""
 
     columns: tuple[str, ...]
     verdict: Verdict
+    variant: str = ""
 
     def to_document(self) -> dict[str, Any]:
         """Return the refusal as artefacts have it."""
@@ -74,7 +77,7 @@ class RefusedAnswer:
             "columns": list(self.columns),
             "kind": self.verdict.index.family,
             "reason": self.verdict.code,
-            "detail": self.verdict.detail,
+            "detail": f"with {self.variant}: {self.verdict.detail}" if self.variant else self.verdict.detail,
             "size_bytes": self.verdict.size_bytes,
         }
 
@@ -144,13 +147,16 @@ class TableAdvice:
                 shapes := self.answers.shapes_of(position),
                 answer.unit,
                 sum(answer.amounts.get(shape, 0.0) for shape in shapes),
+                answer.variant,
             )
             for position, answer in enumerate(self.answers.answers)
         ]
 
     def refused_answers(self) -> list[RefusedAnswer]:
         """Return the refused candidates that serve whole queries, of all families."""
-        return [RefusedAnswer(answer.columns, verdict) for answer, verdict in self.answers.refused]
+        return [
+            RefusedAnswer(answer.columns, verdict, answer.variant) for answer, verdict in self.answers.refused
+        ]
 
     def _total_entries(self, family: str) -> float:
         """Return all entries that the answers of a family save shares of."""

@@ -47,7 +47,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine, LocalRows
 from starskip.execution.progress import Progress
-from starskip.pinot.hybrid_tables import with_halves
+from starskip.pinot.hybrid_tables import half_name, with_halves, without_type
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
@@ -135,8 +135,9 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
 
     As in the night, a failure on one table does not affect the others; it is raised if no table is left.
     """
-    known = {*request.source.tables(), *request.source.hybrids()}
-    asked = dict.fromkeys(known_table(name, known) for name in request.tables)
+    hybrids = request.source.hybrids()
+    known = {*request.source.tables(), *hybrids}
+    asked = dict.fromkeys(_meant_table(name, known, hybrids) for name in request.tables)
     request = replace(request, tables=tuple(asked))
     if not request.log_paths:
         return _guessed(request, progress)
@@ -172,6 +173,13 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
     left = [table for table in scored.tables if table not in scored.failures]
     advice, failures = _each_alone(left, advised, scored.not_used)
     return TuneAnswer(advice, scored.warnings, {**scored.failures, **failures})
+
+
+def _meant_table(name: str, known: Collection[str], hybrids: Collection[str]) -> str:
+    """Return the table that a name asked for means; a type says nothing where the table is no hybrid one."""
+    whole, table_type = without_type(known_table(name, known))
+    found = known_table(whole, known)
+    return half_name(found, table_type) if found in hybrids else found
 
 
 def _each_alone(
@@ -314,7 +322,8 @@ def _workload(
             request.not_used, partial(_facts, request, request.tables or logged, progress)
         )
         names = known_names(found.overviews, settings.scoring.pinot_version)
-        cut = cut_lengths(settings.log.query_text_length, lengths.values())
+        booleans = {name for overview in found.overviews.values() for name in overview.booleans}
+        cut = cut_lengths(settings.log.query_text_length, lengths.values(), booleans)
         instances = settings.workload.instances_per_shape
         counted = count_shapes(
             spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut, names=names

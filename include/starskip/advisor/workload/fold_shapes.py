@@ -28,6 +28,6 @@ def fold_shapes(batches: Iterable[pa.RecordBatch], *, max_shapes: int) -> Iterat
         for shape in [s for s in shapes if s.shape_id == FOLDED] + named[max_shapes:]:
             shape.instances.clear()
             folded.merge(shape, cap=1)
-        folded.skeleton = FOLDED
+        folded.skeleton, folded.text = FOLDED, FOLDED
         kept = named[:max_shapes] + ([folded] if folded.queries else [])
         yield from workload_table(kept).to_batches()

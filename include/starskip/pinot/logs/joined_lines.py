@@ -25,9 +25,10 @@ _MOST_WAITING_BYTES = 64 << 20
 
 
 def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN_FORMATS) -> bool:
-    """Return whether more records begin within a wrapper than as they are, in the head of a file.
+    """Return whether more than a tenth of the records in the head of a file begin within a wrapper.
 
-    A user's wrapper is around the whole file if it is around one line.
+    Lines without one are read in such a file, too. A user's wrapper is around the whole file if it is around
+    one line.
     """
     unwrapper = LineUnwrapper(message_field, formats)
     taught = _told_of(unwrapper, head)
@@ -38,8 +39,7 @@ def is_wrapped(head: bytes, message_field: str = "", formats: LogFormats = KNOWN
         return bool(taught) or head.lstrip()[:1] == b"{" or head.lstrip()[:2] == b"[{"
     # What was learned holds for the lines before, too, which seemed to be records of their own.
     found = [bool(piece.all_wrappers) for piece in _told_of(unwrapper, head) if _tells(piece)]
-    wrapped = sum(found)
-    return 2 * wrapped > len(found) or (2 * wrapped == len(found) and found[:1] == [True])
+    return 10 * sum(found) > len(found)
 
 
 def _tells(piece: Piece) -> bool:

@@ -38,7 +38,7 @@ _PARTS = frozenset(name.rpartition(".")[2] for name in _IDENTITY if "." in name)
 _EVENT_COUNTERS = frozenset(
     ("queryProcessingDuration", "scannedEntriesInFilterCount", "scannedEntriesPostFilterCount")
 )
-_QUERY_LINE = re.compile(r"request_?id[=: ]", re.IGNORECASE)
+_QUERY_LINE = re.compile(r"request_?id[=: ]|\"scannedEntries", re.IGNORECASE)
 _OF_LOGGERS = frozenset((*_LOGGERS, *_THREADS, *_LEVELS))
 _LEVEL = re.compile("trace|debug|info|warn|error|fatal", re.IGNORECASE)
 _NO_BRACKETS = re.compile(r"[\[\]\n]")
@@ -79,7 +79,7 @@ def json_messages(
 
     The field is one that was ``learned`` from other objects; else ``field`` (with dots between nested names),
     if it is given; else a known name whose text ``begins`` a record or that stands beside a logger's name, or
-    any field whose text is a query line.
+    any field whose text is a query line or an event.
     """
     if _EVENT_COUNTERS & document.keys():
         return []
@@ -87,7 +87,7 @@ def json_messages(
     for path in learned:
         if (at_path := _at(document, path)) is not None:
             return [_message(at_path, of_all)]
-    found = list(_candidates(document, (), (), field))
+    found = list(_candidates(document, (), (), learned, field))
     path = next((each.path for each in found if _logger_head(each.owners[-1])[0] or begins(each.text)), ())
     if not path:
         path = next((each.path for each in found if each.path in learned), ())
@@ -104,7 +104,11 @@ class _Candidate(NamedTuple):
 
 
 def _candidates(
-    value: Mapping[str, Any], path: Path, owners: tuple[Mapping[str, Any], ...], field: str
+    value: Mapping[str, Any],
+    path: Path,
+    owners: tuple[Mapping[str, Any], ...],
+    learned: Sequence[Path],
+    field: str,
 ) -> Iterator[_Candidate]:
     """Yield the texts of an object that may be the message, known names before others."""
     if len(path) > _DEPTH:
@@ -116,7 +120,8 @@ def _candidates(
     else:
         for name in (*(n for n in _MESSAGES if n in value), *(n for n in value if n not in _MESSAGES)):
             inner = value[name]
-            may_be = name in _MESSAGES or (isinstance(inner, str) and _QUERY_LINE.search(inner))
+            is_known = name in _MESSAGES or (*path, name) in learned
+            may_be = is_known or (isinstance(inner, str) and _QUERY_LINE.search(inner))
             if may_be and (text := _text(inner)) is not None:
                 yield _Candidate((*path, name), text, owners)
     for name, inner in value.items():
@@ -125,7 +130,7 @@ def _candidates(
             if isinstance(each, dict) and each.keys() >= _EVENT_COUNTERS:
                 yield _Candidate(inner_path, json.dumps(each).encode(), owners)
             elif isinstance(each, dict):
-                yield from _candidates(each, inner_path, owners, field)
+                yield from _candidates(each, inner_path, owners, learned, field)
             elif isinstance(each, list) and len(each) > 1 and isinstance(each[1], str):  # Loki's [time, line]
                 yield _Candidate(inner_path, each[1].encode("utf-8", "replace"), owners, each[0])
 

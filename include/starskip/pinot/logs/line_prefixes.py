@@ -2,7 +2,8 @@
 
 Sources: CRI's log format (Kubernetes, "CRI: Log Management"), `kubectl logs --prefix` and `--timestamps`,
 `docker compose logs`, stern, RFC 3164 and RFC 5424, rsyslog's file format, `journalctl -o short`, `short-iso`
-and `short-full`, Fluentd's files, `logcli`, `aws logs tail` and CloudWatch's export to S3.
+`short-full` and `short-unix`, Fluentd's and Fluent Bit's files, `logcli`, Grafana's download, `aws logs tail`
+and CloudWatch's export to S3.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _PATTERNS = {
     "syslog-3164": (
         rb"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?:\.\d{1,9})?|"
         + _JOURNALS_TIME
-        + rb"|"
+        + rb"|\d{10}\.\d{6}|"
         + _TIME
         + rb") "
         + _NO_LEVEL
@@ -46,11 +47,12 @@ _PATTERNS = {
     ),
     "compose": rb"(?P<key>[\w.@-]{1,120}+) {0,40}+\|(?: |\Z)",
     "fluentd": _TIME + rb"\t(?P<key>[^\t]{1,512}+)\t(?=\{)",
+    "fluentbit": rb"(?P<key>[\w.*/-]{1,512}+): \[\d{1,12}(?:\.\d{1,9})?, (?=\{)",
     # Behind these stands a line with a time of its own: a time, or words, alone may begin any line.
-    "timestamp": _TIME + rb" (?:(?P<key>" + _STREAM + rb") )?" + _BEFORE_A_TIME,
+    "timestamp": _TIME + rb"[ \t](?:(?P<key>" + _STREAM + rb") )?" + _BEFORE_A_TIME,
     "stern": rb"(?P<key>" + _POD + rb")" + _BEFORE_A_TIME,
     "timestamp of a stream": _TIME + rb" (?P<key>" + _STREAM + rb")(?: |\Z)",
-    "timestamp alone": _TIME + rb"(?: |\Z)",
+    "timestamp alone": _TIME + rb"(?:[ \t]|\Z)",
     "stern alone": rb"(?P<key>" + _POD + rb")",
 }
 _PREFIXES = tuple((name, re.compile(pattern)) for name, pattern in _PATTERNS.items())
@@ -60,6 +62,9 @@ _NAMES = {
     "stern alone": "stern",
 }
 _DOUBTFUL = frozenset(("timestamp of a stream", "timestamp alone", "stern alone"))
+_CONTROL = re.compile(rb"#(0[0-3][0-7])")
+"""A control character as rsyslog writes it: ``#012`` for a line end."""
+
 _COLOUR = re.compile(rb"\x1b\[[\d;]*+[mK]")
 _COLOURED_FROM = 200
 _RESET = 8
@@ -87,12 +92,14 @@ def line_prefixes(text: bytes) -> Iterator[LinePrefix]:
         found = pattern.match(text)
         if found is None:
             continue
-        groups = found.groupdict()
+        groups, rest = found.groupdict(), text[found.end() :]
+        if name.startswith("syslog") and b"#0" in rest:
+            rest = _CONTROL.sub(lambda control: bytes((int(control[1], 8),)), rest)
         yield LinePrefix(
             _NAMES.get(name, name),
             groups.get("key") or b"",
             groups.get("time"),
-            text[found.end() :],
+            rest,
             (groups.get("tags") or b"F")[:1] == b"P",
             name == "cri",
             name in _DOUBTFUL,

@@ -80,6 +80,7 @@ class LineUnwrapper:
         self._field, self._wrappers, self._starts = field, formats.wrappers, formats.starts.first
         self._learned: set[tuple[tuple[str, ...], str, bytes]] = set()
         self._paths: dict[tuple[str, ...], tuple[Path, ...]] = {}
+        self._around_lines: set[tuple[str, ...]] = set()
         self._ended: set[Key] = set()
         self._partial: dict[Key, Piece] = {}
         self._objects: dict[Key, _OpenObject] = {}
@@ -171,20 +172,22 @@ class LineUnwrapper:
     def _without_json(self, piece: Piece, depth: int) -> Iterator[Piece]:
         text = piece.text or b""
         held = self._objects.get(piece.key)
-        if held is not None and not text.startswith((b'{"', b'{ "')):
+        if held is not None and not text.startswith((b'{"', b'{ "')) and not _TIMED.match(text):
             yield from self._more_of(held, piece)
             return
-        if held is not None:  # the next object: the one that is open was cut off
+        if held is not None:  # the next object or record: the one that is open was cut off
             yield self._broken(piece.key)
         content = text.lstrip(_BETWEEN_OBJECTS)
-        is_outermost = not any(name.startswith("json:") for name in piece.wrappers)
-        if not content and is_outermost and self._paths:
+        # Where lines of text are, too, a line of brackets is one of a query.
+        is_around_lines = piece.wrappers in self._around_lines
+        may_open = not (is_around_lines and any(name.startswith("json:") for name in piece.wrappers))
+        if not content and not is_around_lines and self._paths:
             yield piece._replace(text=None)
         elif content[:1] != b"{" or depth >= _DEEPEST:
             yield self._line(piece)
         elif (messages := self._messages(content, piece.wrappers)) is not None:
             yield from self._of_object(piece, messages, depth)
-        elif is_outermost and (open_braces := _depth(content, 0)):
+        elif may_open and (open_braces := _depth(content, 0)):
             self._objects[piece.key] = _OpenObject(piece, [content], piece.lines, open_braces, len(content))
         else:
             yield self._line(piece)
@@ -264,9 +267,10 @@ class LineUnwrapper:
         text = piece.text or b""
         if not self._starts.match(text):
             return piece
-        if _TIMED.match(text) or text.lstrip(_BETWEEN_OBJECTS)[:1] == b"{":
-            return piece._replace(begins=True)
-        return as_record(piece)
+        is_object = text.lstrip(_BETWEEN_OBJECTS)[:1] == b"{"
+        if not is_object and len(self._around_lines) < _MOST_LEARNED:
+            self._around_lines.add(piece.wrappers)
+        return piece._replace(begins=True) if is_object or _TIMED.match(text) else as_record(piece)
 
 
 def as_record(piece: Piece) -> Piece:

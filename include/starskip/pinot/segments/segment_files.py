@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.pinot.hybrid_tables import with_halves, without_type
+from starskip.pinot.hybrid_tables import halves_of, with_halves, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.open_file import file_head
@@ -51,8 +51,8 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 
     Raises SourceError when the root, an asked-for table or a table's segments are missing.
     """
-    known = segment_tables(root)
-    wanted = known if tables is None else tuple(sorted(set(tables)))
+    known = _table_folders(root)
+    wanted = _tables_in(known) if tables is None else tuple(sorted(set(tables)))
     if not wanted:
         raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
     for table in wanted:
@@ -67,15 +67,30 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 
 def folder_of(table: str, folders: Collection[str]) -> str | None:
     """Return the folder of a table, or of a half of a hybrid one, among ``folders``; None if it has none."""
-    names = (table, without_type(table)[0])
-    return next((name for name in names if name in folders), None)
+    name, table_type = without_type(table)
+    names = (table, name) if table_type else (table, *halves_of(table))
+    return next((each for each in names if each in folders), None)
 
 
 def segment_tables(root: str | Path) -> tuple[str, ...]:
-    """Return the names of the table folders under ``root``, sorted; raises SourceError if it is no folder.
+    """Return the tables with a folder under ``root``, sorted; raises SourceError if it is no folder.
 
-    A folder whose name is no UTF-8 is not Pinot's.
+    A half of a hybrid table has its type in its name. A folder whose name is no UTF-8 is not Pinot's.
     """
+    return _tables_in(_table_folders(root))
+
+
+def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
+    """Return the tables of folders: one half alone is the table, whose name has no type."""
+    found = {}
+    for folder in folders:
+        whole, table_type = without_type(folder)
+        others = {whole, *halves_of(whole)} - {folder}
+        found[whole if table_type and others.isdisjoint(folders) else folder] = None
+    return tuple(sorted(found))
+
+
+def _table_folders(root: str | Path) -> tuple[str, ...]:
     try:
         listing = list_folder(str(root))
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -57,6 +57,7 @@ def answer_of(tree: CandidateTree) -> AnswerCandidate:
         rank=tree.documents,
         entries_read=tree.documents_read,
         detail=tree,
+        variant=", ".join(document["functionColumnPairs"]),
     )
 
 

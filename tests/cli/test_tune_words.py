@@ -1,0 +1,53 @@
+"""Words of ``starskip tune`` on indexes that look alike, and keys of families that look alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
+from starskip.advisor.families.families import BUILT_IN, FamilyChoice
+from starskip.advisor.families.family import AccessPath, Family
+from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
+from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of
+from starskip.advisor.families.verdict import Reason, refused
+from starskip.advisor.selection.chosen_answers import ChosenAnswers
+from starskip.advisor.selection.recommendation import Recommendation, Stop
+from starskip.advisor.selection.saving_interval import SavingInterval
+from starskip.advisor.selection.table_advice import TableAdvice, VotedNights
+from starskip.advisor.workload.logged_queries import LoggedQueries
+from starskip.cli.tune_document import tune_document
+from starskip.cli.tune_text import tune_text
+from starskip.star_tree.star_tree_config import StarTreeConfig
+
+NOTHING = Recommendation((), SavingInterval(0.0, 0.0, 0.0), (), Stop.NOTHING_TO_SAVE, ())
+ADVICE = TableAdvice("t", LoggedQueries(), VotedNights(entries=200.0), NOTHING)
+
+
+def tree(*pairs: str) -> AnswerCandidate:
+    config = StarTreeConfig.from_document({"dimensionsSplitOrder": ["a"], "functionColumnPairs": list(pairs)})
+    return answer_of(CandidateTree(config, 100.0, 10.0, {"s": 2.0}, {"s": 50.0}))
+
+
+def test_star_trees_by_the_same_columns_are_told_apart_by_their_functions() -> None:
+    one, other = tree("COUNT__*", "SUM__b"), tree("MAX__b")
+    verdict = refused(other.index, Reason.COVERED_BY_CHOSEN, "by itself it saves 5 %")
+    answers = ChosenAnswers((one,), {"s": 0}, ((other, verdict),))
+    found = replace(ADVICE, answers=answers, offers={"star_tree": AnswerOffer(total_entries=100.0)})
+    text = tune_text(found, FamilyChoice(), is_guess=False)
+    assert "  a star-tree by a with COUNT__*, SUM__b: 50.0 % of all entries" in text
+    assert "  refused a star-tree by a with MAX__b: covered_by_chosen (by itself it saves 5 %)" in text
+    (told,) = tune_document(found, FamilyChoice())["refused"]
+    assert told["detail"] == "with MAX__b: by itself it saves 5 %"
+
+
+def test_the_keys_of_a_users_family_replace_none_of_the_others() -> None:
+    own = Family(
+        "own",
+        "a thing",
+        "things",
+        path=AccessPath(lambda *_: True, lambda _: None),
+        document=lambda columns: {"inverted_index_columns": ["mine"], "queries": -1, "things": list(columns)},
+    )
+    families = (*BUILT_IN, own)
+    found = tune_document(ADVICE, FamilyChoice(families, families))
+    assert (found["inverted_index_columns"], found["queries"], found["things"]) == ([], 0, [])
