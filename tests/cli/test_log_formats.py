@@ -113,6 +113,12 @@ def test_a_wrong_module_is_one_line(
     assert len(told) == 1 and words in told[0]
 
 
+def test_what_a_wrapper_prints_is_not_in_the_json(folder: Path, call: Callable[..., Result]) -> None:
+    (folder / "broken.py").write_text("def noisy(line):\n    print('noise')\nWRAPPERS = (noisy,)\n")
+    result = call("parse-log", "proxy.log", "--formats", "broken", "--format", "json")
+    assert json.loads(result.stdout)["lines"] == 3 and "noise" in result.stderr
+
+
 def test_a_path_is_no_module(folder: Path, call: Callable[..., Result]) -> None:
     result = call("parse-log", "proxy.log", "--formats", "../x/proxy_log.py")
     assert result.exit_code == 2 and "give the name of a module, not a path" in result.stderr

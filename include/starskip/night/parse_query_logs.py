@@ -113,7 +113,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     if night.tables is None and left_out:
         summary += LogSummary(queries=-left_out, other={"table_without_segments": left_out})
     log: dict[str, Any] = {**summary.to_json(), "outside_run_date": outside}
-    if cut := cut_lengths(night.settings.log.query_text_length, lengths.values()):
+    booleans = {name for size in sizes.values() for name in size.booleans}
+    if cut := cut_lengths(night.settings.log.query_text_length, lengths.values(), booleans):
         log[CUT_LENGTHS] = list(cut)
     if shares:
         # Records beyond the first that queries of several tables are shared out to.

@@ -54,6 +54,11 @@ class TableOverview:
     barred: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     raw_columns: frozenset[str] = frozenset()
 
+    @property
+    def booleans(self) -> frozenset[str]:
+        """Return the BOOLEAN columns."""
+        return frozenset(name for name, column in self.columns.items() if column.data_type == "BOOLEAN")
+
     def indexed(self, family: str) -> frozenset[str]:
         """Return the columns that have an index of ``family``."""
         return self.in_force.get(family, frozenset())

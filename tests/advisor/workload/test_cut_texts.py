@@ -83,6 +83,8 @@ def test_cut_texts_of_one_form(length: int) -> None:
             + ["SELECT a FROM t WHERE isLate"],
             id="a boolean column",
         ),
+        pytest.param([f"EXPLAIN PLAN FOR {text}" for text in ROUTES], id="explained"),
+        pytest.param([f"{text} AND c[1:2] = 3" for text in ROUTES], id="not understood before its end"),
         pytest.param([f"{text} OPTION(timeoutMs=10)" for text in ROUTES], id="options behind"),
         pytest.param([f"{text} -- isn't (cut" for text in ROUTES], id="a comment behind"),
         pytest.param(
@@ -95,6 +97,12 @@ def test_cut_texts_of_one_form(length: int) -> None:
 )
 def test_whole_texts(texts: list[str]) -> None:
     assert found(texts) == () if texts else cut_lengths(0, []) == ()
+
+
+def test_a_known_boolean_column_may_end_all_texts() -> None:
+    lengths = [text_lengths(logged([f"{text} AND NOT a.isLate" for text in ROUTES]))]
+    assert cut_lengths(0, lengths, {"IsLate"}) == ()
+    assert cut_lengths(0, lengths, {"isLatest"}) != ()
 
 
 def test_a_query_that_failed_may_be_unfinished() -> None:
@@ -154,5 +162,5 @@ def test_every_cut_text_is_recognised(texts: list[str], length: int, parts: int)
     assume(len(long) > 1 and any(text.count("'") % 2 or text.count("(") > text.count(")") for text in long))
     batches = [logged(cut_at(length, texts)[part::parts]) for part in range(parts) if texts[part::parts]]
     seen = [text_lengths_of(json.loads(json.dumps(text_lengths(each).to_json()))) for each in batches]
-    assert sum(seen, start=TextLengths()).cut == length
+    assert sum(seen, start=TextLengths()).cut() == length
     assert length in cut_lengths(0, seen)

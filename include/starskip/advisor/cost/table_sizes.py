@@ -45,4 +45,4 @@ class FoundSizes:
 
 
 def _size(overview: TableOverview) -> TableSize:
-    return TableSize(overview.rows, frozenset(overview.columns))
+    return TableSize(overview.rows, frozenset(overview.columns), overview.booleans)

@@ -322,7 +322,8 @@ def _workload(
             request.not_used, partial(_facts, request, request.tables or logged, progress)
         )
         names = known_names(found.overviews, settings.scoring.pinot_version)
-        cut = cut_lengths(settings.log.query_text_length, lengths.values())
+        booleans = {name for overview in found.overviews.values() for name in overview.booleans}
+        cut = cut_lengths(settings.log.query_text_length, lengths.values(), booleans)
         instances = settings.workload.instances_per_shape
         counted = count_shapes(
             spooled, instances_per_shape=instances, busy=busy, cut_lengths=cut, names=names

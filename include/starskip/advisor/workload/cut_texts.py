@@ -4,7 +4,8 @@ A broker logs at most ``pinot.broker.query.log.length`` characters of a query; a
 left may read as a whole query: ``… AND De`` asks a column, ``= 'SF`` a value. But each cut text is as long as
 the others, and none is longer. Many whole texts are equally long as well, such as those of one form. So the
 greatest length of a log is that of cut texts if several texts have it, and one of them ends before its end:
-in a literal, in the middle of a clause, or in a name where a condition must stand.
+in a literal, in the middle of a clause, or in a name where a condition must stand, unless it is a BOOLEAN
+column. A text that the parser refuses before its end tells nothing.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ _SAMPLED_ROWS = 512
 _TAIL = 80
 _BARE_NAME = r"(?i)\b(?:WHERE|AND|OR|NOT) +(?P<name>\"?[\w.$]+\"?)$"
 _FROM = re.compile(r"\bFROM +\S", re.IGNORECASE)
-_UNFINISHED = ("syntax", "not_a_select")
+_QUERY = re.compile(r"[( ]*(?:SET|SELECT|WITH)\b", re.IGNORECASE)
+_WORDS_AT_END = 2
+"""The most words behind the word at which the parser gives up on a text that was cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +70,14 @@ class TextLengths:
             kept,
         )
 
-    @property
-    def cut(self) -> int | None:
-        """Return the length at which texts are cut, None if none is."""
+    def cut(self, booleans: Collection[str] = ()) -> int | None:
+        """Return the length at which texts are cut, None if none is; ``booleans``: as in cut_lengths."""
+        known = {column.lower() for column in booleans}
         # A name that ends a shorter text is that of a boolean column.
-        odd = any(self.whole.get(name, self.longest) >= self.longest for name in self.bare)
+        odd = any(
+            self.whole.get(name, self.longest) >= self.longest and _meanings(name).isdisjoint(known)
+            for name in self.bare
+        )
         return self.longest if len(self.texts) > 1 and (self.is_unfinished or odd) else None
 
     def to_json(self) -> dict[str, Any]:
@@ -125,12 +131,17 @@ def text_lengths(batch: pa.RecordBatch) -> TextLengths:
     )
 
 
-def cut_lengths(setting: int, files: Iterable[TextLengths]) -> tuple[int, ...]:
-    """Return the lengths of cut texts: ``setting`` if it is one, else those of each file and of all."""
+def cut_lengths(
+    setting: int, files: Iterable[TextLengths], booleans: Collection[str] = ()
+) -> tuple[int, ...]:
+    """Return the lengths of cut texts: ``setting`` if it is one, else those of each file and of all.
+
+    ``booleans``: BOOLEAN columns of the log's tables, which may stand for a condition.
+    """
     files = list(files)
     if setting:
         return (setting,) if any(each.longest >= setting for each in files) else ()
-    found = {each.cut for each in (*files, sum(files, start=TextLengths()))}
+    found = {each.cut(booleans) for each in (*files, sum(files, start=TextLengths()))}
     return tuple(sorted(length for length in found if length is not None))
 
 
@@ -163,8 +174,17 @@ def _is_unfinished(text: str, line_format: str | None) -> bool:
     try:
         parsed_shape(skeleton)
     except UnsupportedQuery as error:
-        return error.reason in _UNFINISHED
+        if error.reason == "not_a_select":
+            return _QUERY.match(skeleton) is not None
+        found = getattr(error.__cause__, "errors", ())[:1]  # of sqlglot's ParseError
+        return any(len((each["end_context"] or "").split()) <= _WORDS_AT_END for each in found)
     return False
+
+
+def _meanings(name: str) -> frozenset[str]:
+    """Return the columns that a name may mean, in lower case: also without its table's."""
+    bare = name.replace('"', "").lower()
+    return frozenset((bare, bare.partition(".")[2]))
 
 
 def _hash(text: str) -> str:

@@ -36,10 +36,11 @@ _BY_SEGMENTS = ("segments_queried", "segments_processed", "segments_matched")
 
 @dataclass(frozen=True, slots=True)
 class TableSize:
-    """Size and names of a table that queries join: its rows, and the names of its columns."""
+    """Size and names of a table that queries join: its rows, its columns and which of them are BOOLEAN."""
 
     rows: int
     columns: frozenset[str]
+    booleans: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

@@ -69,7 +69,7 @@ def line_format(
     Fields are the names of COUNTERS, ``<table>``, ``<group_limit_reached>``, ``<query_text>`` (the rest, any
     bytes), and, for values that are not kept, ``<number>``, ``<word>``, ``<words>``, ``<text>`` (free text up
     to the next field's name), ``<any>`` (all up to the next occurrence of the literal behind it) and
-    ``<any_text>`` (the rest). An unknown name is a KeyError. A record that ends in the template
+    ``<any_text>`` (the rest). An unknown name is a ValueError. A record that ends in the template
     ``unless_behind_query`` is another shape's.
     """
     body, opening = _expression(template)
@@ -93,6 +93,8 @@ def _expression(template: str) -> tuple[bytes, bytes]:
 
 def _field(name: str, behind: str) -> bytes:
     """Return the expression of a field; a table ends at a comma, and where the literal behind it begins."""
+    if name not in _FIELDS:
+        raise ValueError(f"a template has no field <{name}>; the fields are {', '.join(_FIELDS)}, any")
     end = re.escape(behind[:1]).encode()
     return TABLE.replace(rb"[^,\[\]\n]", rb"[^,\[\]\n" + end + b"]") if name == "table" else _FIELDS[name]
 

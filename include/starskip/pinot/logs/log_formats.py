@@ -8,7 +8,9 @@ of them, or None for a line that it is not around. Its errors reject the line, a
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice
@@ -19,7 +21,13 @@ from starskip.errors import SourceError, printable
 from starskip.extensions import LOG_FORMATS, extensions, loaded
 from starskip.pinot.logs.line_formats import FORMATS, LATER_RELEASE
 from starskip.pinot.logs.line_template import LineFormat
-from starskip.pinot.logs.record_start import KNOWN_STARTS, TIMED_START, RecordStarts, record_starts
+from starskip.pinot.logs.record_start import (
+    EVENT_START,
+    KNOWN_STARTS,
+    TIMED_START,
+    RecordStarts,
+    record_starts,
+)
 from starskip.user_modules import user_line, user_module
 
 FAILED = "format_failed"
@@ -62,10 +70,14 @@ class LogWrapper:
         Raises FormatFault for an error of the function, and for what it must not return.
         """
         try:
-            found = self.function(line.decode("utf-8", "surrogateescape"))
-            if found is None:
-                return None
-            messages = [Message(each) if isinstance(each, str) else each for each in _listed(found)]
+            # What it prints must not stand in the JSON of a command.
+            with redirect_stdout(sys.stderr):
+                found = self.function(line.decode("utf-8", "surrogateescape"))
+                if found is None:
+                    return None
+                messages = [Message(each) if isinstance(each, str) else each for each in _listed(found)]
+            if len(messages) > _MOST_MESSAGES:
+                raise FormatFault(f"module {self.module}: {self.name} returned over {_MOST_MESSAGES:,} lines")
             for each in messages:
                 if not isinstance(each, Message) or not all(isinstance(part, str) for part in each):
                     raise FormatFault(f"module {self.module}: {self.name} returned {type(each).__name__}")
@@ -82,7 +94,7 @@ class LogWrapper:
 
 
 def _listed(found: Any) -> Iterable[Any]:
-    return (found,) if isinstance(found, str | Message) else islice(found, _MOST_MESSAGES)
+    return (found,) if isinstance(found, str | Message) else islice(found, _MOST_MESSAGES + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,8 @@ def _check(form: object, module: str, known: Iterable[LineFormat]) -> None:
     sample = form.sample.encode()
     if not form.pattern.match(sample):
         raise _error(module, f"{named} does not fit its own sample")
+    if EVENT_START.match(sample):
+        raise _error(module, f"{named} is JSON, which no template reads; a function in WRAPPERS does")
     missing = [name for name in _NEEDED if name not in form.pattern.groupindex]
     if missing and form.reason is None:
         raise _error(module, f"{named} has no <{missing[0]}>; with reason= it is a message without counters")
