@@ -70,7 +70,7 @@ def test_a_sort_order_beside_the_indexes_is_told() -> None:
 def test_the_parts_of_a_saving_add_up_as_they_are_shown(parts: tuple[float, float], words: str) -> None:
     by_name = dict(zip(("indexes", "star_tree"), parts, strict=True))
     whole = sum(parts)
-    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100.0, 50.0, by_name), 2)
+    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100, 50, by_name), 2)
     assert words in told
 
 
@@ -78,7 +78,7 @@ def test_the_parts_of_a_saving_add_up_as_they_are_shown(parts: tuple[float, floa
 def test_whatever_the_parts_their_shown_sum_is_the_whole(parts: list[float]) -> None:
     whole = sum(parts)
     by_name = dict(zip(("indexes", "star_tree", "own"), parts, strict=False))
-    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100.0, 50.0, by_name), 2)
+    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100, 50, by_name), 2)
     shown = [float(each) for each in re.findall(r"([0-9.]+) % by", told)]
     decimals = 0 if min(parts) >= 0.095 else 1
     assert sum(shown) == pytest.approx(round(100 * whole, decimals), abs=0.11 if decimals else 1e-9)

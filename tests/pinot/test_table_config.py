@@ -77,9 +77,9 @@ def test_both_types_of_a_hybrid_table_as_the_rest_interface_answers(
     path = write({"tableName": "lineitem", keys[0]: CONFIG, keys[1]: realtime})
     found = read_table_configs([path])
     assert list(found) == ["lineitem_OFFLINE", "lineitem_REALTIME"]
-    ((offline,), (realtime,)) = found.values()
+    ((offline,), (other,)) = found.values()
     assert (offline.table, offline.table_type) == ("lineitem_OFFLINE", "OFFLINE")
-    assert realtime.inverted_index_columns == ("c", "d", "e", "a")
+    assert other.inverted_index_columns == ("c", "d", "e", "a")
 
 
 def test_one_type_of_the_rest_interface_with_the_other_null(write: Write) -> None:
