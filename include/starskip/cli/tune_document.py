@@ -26,9 +26,12 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
     listed = [family for family in families.known if family in (*_ORIGINAL, *paths)]
     sizes = [(item.index, item.size_bytes) for item in recommendation.chosen]
     sizes += [(item.index, item.size_bytes) for item in advice.refused]
+    columns: dict[str, Any] = {}
+    for family in listed:
+        for key, value in _columns_of(family, chosen).items():
+            columns.setdefault(key, value)  # a user's own family has no say in a key of those before it
     return {
-        # A family of a user's own has no say in a key of those before it.
-        **{key: value for family in reversed(listed) for key, value in _columns_of(family, chosen).items()},
+        **columns,
         "predicted_saving_ratio": recommendation.saving.ratio,
         "predicted_interval": [recommendation.saving.low, recommendation.saving.high],
         "queries": advice.log.queries,

@@ -84,6 +84,7 @@ def test_a_tree_that_brings_less_than_the_least_gain_is_refused() -> None:
     for size, trees in ((10.0, 1), (30.0, 0)):
         found = with_star_trees([tree("x", {"s": 7.0}, size=size)], [], budget(), 1_000, large)
         assert len(trees_of(found)) == trees
+    assert found.refused[0][1].detail.endswith("; at its size it must save 1.5 %")
 
 
 def test_no_more_trees_than_are_allowed() -> None:

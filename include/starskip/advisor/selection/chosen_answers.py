@@ -13,7 +13,7 @@ from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.choice import Choice, ChoiceLimits, choose
 from starskip.advisor.selection.recommendation import Budget
 from starskip.advisor.selection.vote_list import IndexSet, Saving, VoteList, total_saving
-from starskip.number_text import saves
+from starskip.number_text import saves, share
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,9 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
         reason = Reason.BELOW_MIN_GAIN
     else:
         reason = Reason.COVERED_BY_CHOSEN
-    beside = added + terms.must_gain(answer) / total
-    detail = f"by itself it {saves(alone)} of all entries, beside the chosen set it {saves(beside)}"
+    must = terms.must_gain(answer) / total
+    detail = f"by itself it {saves(alone)} of all entries, beside the chosen set it {saves(added + must)}"
+    if reason in (Reason.BELOW_MIN_GAIN, Reason.COVERED_BY_CHOSEN) and must > terms.min_gain_ratio:
+        detail += f"; at its size it must save {share(must)}"
     size_bytes = None if size is None else round(size)
     return refused(answer.index, reason, detail, alone, size_bytes)
