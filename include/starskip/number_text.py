@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 _NONE = "–"
+LEAST_WHOLE = 0.095
+"""The least share that sentences show in whole percents."""
 
 
 def count(value: float | None) -> str:
@@ -45,7 +47,7 @@ def percent(ratio: float, decimals: int = 1) -> str:
 
 def share(ratio: float) -> str:
     """Return a share as sentences show it: ``63 %``, ``4.6 %``, ``0.02 %``."""
-    if abs(ratio) >= 0.095:
+    if abs(ratio) >= LEAST_WHOLE:
         return percent(ratio, 0)
     if abs(ratio) >= 0.0005 or ratio == 0:
         return percent(ratio)

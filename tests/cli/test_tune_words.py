@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
 from starskip.advisor.families.families import BUILT_IN, FamilyChoice
 from starskip.advisor.families.family import AccessPath, Family
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
 from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of
-from starskip.advisor.families.verdict import Reason, refused
+from starskip.advisor.families.verdict import Reason, chosen, refused
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.recommendation import Recommendation, Stop
 from starskip.advisor.selection.saving_interval import SavingInterval
@@ -17,6 +22,8 @@ from starskip.advisor.selection.table_advice import TableAdvice, VotedNights
 from starskip.advisor.workload.logged_queries import LoggedQueries
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
+from starskip.reports.advice_values import CombinedSavingEvidence, Interval
+from starskip.reports.saving_words import together_words
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 NOTHING = Recommendation((), SavingInterval(0.0, 0.0, 0.0), (), Stop.NOTHING_TO_SAVE, ())
@@ -38,6 +45,43 @@ def test_star_trees_by_the_same_columns_are_told_apart_by_their_functions() -> N
     assert "  refused a star-tree by a with MAX__b: covered_by_chosen (by itself it saves 5 %)" in text
     (told,) = tune_document(found, FamilyChoice())["refused"]
     assert told["detail"] == "with MAX__b: by itself it saves 5 %"
+
+
+def test_a_sort_order_beside_the_indexes_is_told() -> None:
+    order = replace(
+        NOTHING, chosen=(chosen(Index("sorted", "a"), 0.3, 0.3),), saving=SavingInterval(0.3, 0.2, 0.4)
+    )
+    text = tune_text(replace(ADVICE, sort_order=order), FamilyChoice(), is_guess=False)
+    assert "not among these changes: sorted by a, the table scans 30.0 % fewer entries" in text
+    assert "(90 % interval 20–40 %)" in text
+    assert "sorted by" not in tune_text(replace(ADVICE, sort_order=NOTHING), FamilyChoice(), is_guess=False)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((0.656, 0.145), "save 80 % of all entries scanned, in filters and behind them "),
+        ((0.656, 0.145), ": 66 % by indexes on columns, 14 % by star-trees"),
+        ((0.6, 0.0461), ": 60.0 % by indexes on columns, 4.6 % by star-trees"),
+        ((0.6, 0.0002), ": 60.0 % by indexes on columns, 0.02 % by star-trees"),
+        ((0.6, -0.0461), ": 60.0 % by indexes on columns, −4.6 % by star-trees"),
+    ],
+)
+def test_the_parts_of_a_saving_add_up_as_they_are_shown(parts: tuple[float, float], words: str) -> None:
+    by_name = dict(zip(("indexes", "star_tree"), parts, strict=True))
+    whole = sum(parts)
+    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100, 50, by_name), 2)
+    assert words in told
+
+
+@given(st.lists(st.floats(0.0, 0.3), min_size=2, max_size=3))
+def test_whatever_the_parts_their_shown_sum_is_the_whole(parts: list[float]) -> None:
+    whole = sum(parts)
+    by_name = dict(zip(("indexes", "star_tree", "own"), parts, strict=False))
+    told = together_words(CombinedSavingEvidence(whole, Interval(whole, whole), 100, 50, by_name), 2)
+    shown = [float(each) for each in re.findall(r"([0-9.]+) % by", told)]
+    decimals = 0 if min(parts) >= 0.095 else 1
+    assert sum(shown) == pytest.approx(round(100 * whole, decimals), abs=0.11 if decimals else 1e-9)
 
 
 def test_the_keys_of_a_users_family_replace_none_of_the_others() -> None:

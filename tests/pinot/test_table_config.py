@@ -77,9 +77,9 @@ def test_both_types_of_a_hybrid_table_as_the_rest_interface_answers(
     path = write({"tableName": "lineitem", keys[0]: CONFIG, keys[1]: realtime})
     found = read_table_configs([path])
     assert list(found) == ["lineitem_OFFLINE", "lineitem_REALTIME"]
-    ((offline,), (realtime,)) = found.values()
+    ((offline,), (other,)) = found.values()
     assert (offline.table, offline.table_type) == ("lineitem_OFFLINE", "OFFLINE")
-    assert realtime.inverted_index_columns == ("c", "d", "e", "a")
+    assert other.inverted_index_columns == ("c", "d", "e", "a")
 
 
 def test_one_type_of_the_rest_interface_with_the_other_null(write: Write) -> None:
@@ -97,7 +97,10 @@ def test_a_table_given_twice(write: Write) -> None:
     assert problem(one, typeless) == f"{typeless}: the configuration of table lineitem is given twice"
 
 
-@pytest.mark.parametrize("document", ["", "[]", "nonsense", "{}", '{"OFFLINE": {}}', "[" * 100_000, "\x00"])
+@pytest.mark.parametrize(
+    "document",
+    ["", "[]", "nonsense", "{}", '{"OFFLINE": {}}', "[" * 100_000, "\x00", '{"tableName": "t", "a": NaN}'],
+)
 def test_what_is_no_table_config(document: str, write: Write) -> None:
     path = write(document)
     assert problem(path).startswith(f"{path}: ")
@@ -118,6 +121,7 @@ def test_what_is_no_table_config(document: str, write: Write) -> None:
         ({"fieldConfigList": [{}]}, "name is not a text"),
         ({"tableName": 5}, "tableName is not a text"),
         ({"tableName": ""}, "tableName is not a text"),
+        ({"tableName": "t", "tableType": "HYBRID"}, "tableType is not OFFLINE or REALTIME"),
     ],
 )
 def test_a_key_of_the_wrong_kind_is_named(change: dict[str, Any], sentence: str, write: Write) -> None:

@@ -85,11 +85,16 @@ def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, An
 
 def _document(path: str) -> Any:
     try:
-        return json.loads(read_small_file(path))
+        return json.loads(read_small_file(path), parse_constant=_no_number)
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})", setting=path) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is no JSON table configuration ({error})", setting=path) from error
+
+
+def _no_number(text: str) -> Any:
+    # Python reads these, and Pinot does not.
+    raise ValueError(f"{text} is no number of JSON")
 
 
 def _configs_of(path: str, document: Any) -> list[TableConfig]:
@@ -111,6 +116,8 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
     table_type = reader.text(document, "tableType", kind or "").upper() or None
     name, named_type = without_type(name)
     table_type = named_type or table_type
+    if table_type not in (None, *TABLE_TYPES):
+        raise ConfigError(f"{path}: tableType is not {' or '.join(TABLE_TYPES)}", setting="tableType")
     index_config = reader.mapping(document, "tableIndexConfig")
     fields = [
         reader.as_mapping(entry, "fieldConfigList") for entry in reader.sequence(document, "fieldConfigList")

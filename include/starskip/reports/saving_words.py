@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import floor
 from typing import Any
 
 from starskip.advisor.families.families import named
 from starskip.advisor.selection.combined_saving import OF_COLUMNS
-from starskip.number_text import percent_range, share
+from starskip.number_text import LEAST_WHOLE, percent, percent_range, share
 from starskip.reports.advice_values import CombinedSavingEvidence, Interval
 from starskip.reports.sentences import code_as_words, is_plain_code
 
@@ -29,7 +30,7 @@ def combined_evidence(document: Mapping[str, Any]) -> CombinedSavingEvidence:
 
 def share_with_interval(ratio: float, interval: Interval) -> str:
     """Return a saving as sentences show it: ``63 % (90 % interval 60–66 %)``."""
-    decimals = 0 if abs(ratio) >= 0.095 else 1
+    decimals = 0 if abs(ratio) >= LEAST_WHOLE else 1
     return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
 
 
@@ -39,8 +40,25 @@ def together_words(combined: CombinedSavingEvidence, changes: int) -> str:
     subject = "the change saves" if changes == 1 else "all changes together save"
     words = f"{subject} {saved.replace(' (', f' of {ALL_ENTRIES} (', 1)}"
     if len(combined.parts) > 1:
-        words += ": " + ", ".join(f"{share(part)} by {_noun(name)}" for name, part in combined.parts.items())
+        shown = _adding_up(combined.saving_ratio, list(combined.parts.values()))
+        words += ": " + ", ".join(
+            f"{part} by {_noun(name)}" for part, name in zip(shown, combined.parts, strict=True)
+        )
     return words
+
+
+def _adding_up(whole: float, parts: Sequence[float]) -> list[str]:
+    """Return the parts of a share as sentences show them, rounded so that they add up to it."""
+    decimals = 0 if min(parts) >= LEAST_WHOLE else 1
+    units = 100 * 10**decimals
+    shown = [floor(part * units) for part in parts]
+    missing = max(round(whole * units) - sum(shown), 0)
+    for place in sorted(range(len(parts)), key=lambda each: shown[each] - parts[each] * units)[:missing]:
+        shown[place] += 1
+    return [
+        percent(rounded / units, decimals) if rounded else share(part)
+        for rounded, part in zip(shown, parts, strict=True)
+    ]
 
 
 def _noun(part: str) -> str:

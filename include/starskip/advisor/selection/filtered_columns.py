@@ -119,7 +119,7 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessRules) -> Mappi
 
 
 def _refused(name: str, use: _Use, family: Family, reason: Reason | str, detail: str) -> Verdict:
-    return refused(Index(family.name, name), reason, f"{detail}; {use.queries} queries filter on it")
+    return refused(Index(family.name, name), reason, f"{detail}; {_filtering(use.queries)}")
 
 
 def _why(
@@ -145,3 +145,7 @@ def _why(
     if obstacles[0] is not None and all(obstacles):
         return reason_of(obstacles[0].reason), obstacles[0].detail
     return Reason.SAVES_NOTHING, "its queries scanned no entries that an index would save"
+
+
+def _filtering(queries: int) -> str:
+    return "1 query filters on it" if queries == 1 else f"{queries} queries filter on it"

@@ -82,7 +82,7 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
 
 def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
     """Return the tables of folders: one half alone is the table, whose name has no type."""
-    found = {}
+    found: dict[str, None] = {}
     for folder in folders:
         whole, table_type = without_type(folder)
         others = {whole, *halves_of(whole)} - {folder}
