@@ -175,6 +175,21 @@ def test_a_file_may_be_wrapped_in_part(tmp_path, name):
     assert [row["query_text"] for row in rows_of(file)] == [*texts, texts[1]]
 
 
+@pytest.mark.parametrize(
+    ("other", "reasons"),
+    [
+        ({"level": "info", "msg": "GET /health"}, {}),
+        ({"level": "info", "request_id": 7, "statement": "SELECT a"}, {"not_a_query": 9}),
+    ],
+)
+def test_objects_of_other_programs_are_understood_beside_queries(tmp_path, other, reasons):
+    file = tmp_path / "all-pods.log"
+    lines = [json_line({"log": json_line(other), "kubernetes": {"pod_name": f"app-{n}"}}) for n in range(9)]
+    file.write_text(WRAPPERS["fluent bit"][0](plain_records()) + "\n".join(lines) + "\n")
+    summary = summary_of(file)
+    assert (summary.queries, summary.not_understood) == (len(TEXTS), reasons)
+
+
 def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):
     file = tmp_path / "broker.log"
     texts = (

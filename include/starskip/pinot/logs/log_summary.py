@@ -16,7 +16,8 @@ NOT_A_QUERY = "not_a_query"
 """The reason of a record that is about no query: of another part of the broker, or of another program."""
 
 _UNKNOWN_FORMS = ("no_record_start", "unknown_format", "unknown_file_format", "bad_json")
-_OBJECT = r"^[\s\[,]*\{"
+_STRANGE_OBJECT = r"(?is)^[\s\[,]*\{.*(?:request|query|\bselect\b)"
+"""Matches JSON that names a request or a query; other programs' objects may fill a log of all pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,8 @@ class LogSummary:
     """Counts of a log: physical lines, records with counters, and reasons -> records of the other kinds.
 
     ``wrapped``: records that a shipper had put something around, by wrapper. ``strange_objects``: JSON
-    objects without a log line or a query in them; they are among ``other`` as "not_a_query".
+    objects that name a request or a query, but not as a log line or an event does; they are among ``other``
+    as "not_a_query".
     """
 
     lines: int = 0
@@ -102,7 +104,7 @@ def _wrapped(wrappers: Any) -> dict[str, int]:
 
 def _strange_objects(batch: pa.RecordBatch) -> int:
     texts = pa.table({"text": batch["query_text"]}).filter(pc.equal(batch["reason"], NOT_A_QUERY))["text"]
-    return pc.sum(pc.match_substring_regex(texts, _OBJECT)).as_py() or 0
+    return pc.sum(pc.match_substring_regex(texts, _STRANGE_OBJECT)).as_py() or 0
 
 
 def _merged(some: Mapping[str, int], more: Mapping[str, int]) -> dict[str, int]:
