@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import inf
@@ -32,9 +33,8 @@ def checked_offer(family: str, value: Any, queries: TableQueries) -> AnswerOffer
     if 0 < total * _ROUNDING < sum(shapes.values()):
         raise WrongValue("total_entries below what the queries scanned, in filter and post filter")
     found = tuple(_candidate(family, each, queries, shapes) for each in candidates)
-    indexes = [each.index for each in found]
-    for index in indexes:
-        if indexes.count(index) > 1:
+    for index, times in Counter(each.index for each in found).items():
+        if times > 1:
             raise WrongValue(f"two candidates {str(index)!r}")
     return replace(
         value,
