@@ -190,6 +190,13 @@ def test_objects_of_other_programs_are_understood_beside_queries(tmp_path, other
     assert (summary.queries, summary.not_understood) == (len(TEXTS), reasons)
 
 
+def test_events_behind_a_record_with_one_quote_are_read(tmp_path):
+    file = tmp_path / "events.json"
+    told = ["2026/11/18 08:00:00.000 WARN [Broker] [t-1] can't connect", *[json_line(EVENT)] * 3]
+    file.write_text("".join(f"[pod/pinot-broker-0/broker] {line}\n" for line in told))
+    assert [row["kind"] for row in rows_of(file)] == ["other", "query", "query", "query"]
+
+
 def test_plain_log_with_texts_like_wrappers_stays_plain(tmp_path):
     file = tmp_path / "broker.log"
     texts = (

@@ -106,11 +106,11 @@ def _lines(blocks: Iterator[bytes]) -> Iterator[tuple[int, bytes, str | None]]:
 class _OpenRecord:
     """A record whose lines are being gathered."""
 
-    __slots__ = ("born", "first", "flaw", "is_open", "lines", "parts", "size_bytes", "touched")
+    __slots__ = ("born", "first", "flaw", "is_open", "lines", "parts", "quotes", "size_bytes", "touched")
 
     def __init__(self, first: Piece, flaw: str | None, now: int) -> None:
         self.first, self.flaw, self.born, self.touched = first, flaw, now, now
-        self.lines, self.size_bytes, self.is_open = 0, 0, True
+        self.lines, self.size_bytes, self.quotes, self.is_open = 0, 0, 0, True
         self.parts: list[bytes] = []
 
     def add(self, piece: Piece, now: int) -> None:
@@ -118,11 +118,12 @@ class _OpenRecord:
         text = piece.text or b""
         if self.size_bytes <= MAX_RECORD_BYTES:
             self.parts.append(text)
+            self.quotes += text.count(b"'")
         self.size_bytes += len(text) + 1
 
-    @property
-    def ends_in_literal(self) -> bool:
-        return sum(part.count(b"'") for part in self.parts) % 2 == 1
+    def goes_on_in(self, text: bytes) -> bool:
+        """Return whether JSON is a line of a text literal of the query."""
+        return self.quotes % 2 == 1 and _EVENT_FIELD not in text and EVENT_START.match(text) is not None
 
     def record(self) -> LogRecord:
         flaw = self.flaw or ("too_long" if self.size_bytes > MAX_RECORD_BYTES + 1 else None)
@@ -155,8 +156,8 @@ class _JoinedLines:
             return
         if before is not None and before.first.is_bare and piece.head and not piece.begins:
             piece = as_record(piece)
-        elif before is not None and piece.begins and before.ends_in_literal and EVENT_START.match(text):
-            piece = piece._replace(begins=False)  # JSON in a text of the query
+        elif before is not None and piece.begins and before.goes_on_in(text):
+            piece = piece._replace(begins=False)
         if before is None or piece.begins:
             if before is not None:
                 before.is_open = False
