@@ -115,13 +115,13 @@ def test_many_predicates_need_few_passes(
     engine: SparkSkipping, table: LakeTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     passes = []
-    right = count_matching._Counter._pass
+    right = count_matching.FileCounter._pass
 
     def noted(self: Any, mine: Any, *rest: Any) -> None:
         passes.append(len(mine))
         right(self, mine, *rest)
 
-    monkeypatch.setattr(count_matching._Counter, "_pass", noted)
+    monkeypatch.setattr(count_matching.FileCounter, "_pass", noted)
     found = engine.matching_rows(table, [below(at) for at in range(120)], None)
     assert found.matching.sum(axis=1).tolist() == list(range(120))
     assert sorted(passes) == [20, 50, 50]
