@@ -96,6 +96,12 @@ def test_a_config_of_another_table_is_written_as_it_was(
     assert json.loads(out.read_text()) == {"tableName": "other", "x": 1}
 
 
+def test_a_config_of_no_table_of_the_log_is_told(tuned: Callable[..., Result], write: Write) -> None:
+    result = tuned("--index", "inverted", "--table-config", write(LINEITEM | {"tableName": "lineitme"}))
+    assert result.exit_code == 0
+    assert "no advice for lineitme: no query in the log of such a table" in result.stderr
+
+
 def test_the_config_may_be_written_over(tuned: Callable[..., Result], write: Write) -> None:
     config = write(LINEITEM)
     config.chmod(0o600)

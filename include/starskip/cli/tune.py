@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import Any
 
@@ -15,7 +15,7 @@ from starskip.advisor.families.family import listed
 from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.selection.advice_without_log import ColumnWeights
-from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
+from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
 from starskip.cli.config_out import ConfigOut
 from starskip.cli.format_modules import format_modules
@@ -188,6 +188,9 @@ def tune(
         answer = tune_tables(request, progress)
     for warning in [each for out in outs for each in out.write(answer.tables)]:
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    if not config_outs and not wanted:
+        for warning in _unadvised(request, answer):
+            click.echo(f"starskip: warning: {printable(warning)}", err=True)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
     for warning in (*wrong.values(), *answer.warnings, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
@@ -204,6 +207,17 @@ def tune(
         click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
     if answer.failures:
         click.get_current_context().exit(BAD_INPUT)
+
+
+def _unadvised(request: TuneRequest, answer: TuneAnswer) -> Iterator[str]:
+    """Yield a warning that names tables with a config and without advice: their names may be misspelt."""
+    known = {each.table for each in answer.tables} | answer.failures.keys()
+    given = sorted(request.configs.items())
+    left = [name for name, configs in given if not any(map(configs[0].is_of, known))]
+    if left:
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        missing = "query in the log" if request.log_paths else "segment"
+        yield f"--table-config: no advice for {', '.join(left[:3])}{more}: no {missing} of such a table"
 
 
 def _query_weights(path: str) -> str:
