@@ -73,6 +73,8 @@ def test_no_byte_and_no_line_is_lost(file, log, block_bytes):
     file.write_bytes(TIME + log)
     records = whole(file, block_bytes=block_bytes)
     assert sum(record.lines for record in records) == (TIME + log).count(b"\n") + (not log.endswith(b"\n"))
+    if any(record.wrappers for record in records):
+        return  # one time before another is a shipper's, which is taken off
     ends = [record.position for record in records[1:]] + [len(TIME + log)]
     for record, end in zip(records, ends, strict=True):
         assert (
