@@ -30,7 +30,7 @@ def verify_indexes(engine: Engine, night: Night) -> StageResult:
         except FamilyFault as fault:
             warnings += fault_warnings({family.name: str(fault)})
             continue
-        counts = {**result.counts, **counts}
+        counts |= {name: count for name, count in result.counts.items() if name not in counts}
         warnings += result.warnings
     if damaged is not None:
         raise damaged
