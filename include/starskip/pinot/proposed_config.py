@@ -17,6 +17,8 @@ from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.table_config import TableConfig, given_config, read_table_configs
 
 _TREES = ("starTreeIndexConfigs", "enableDefaultStarTree")
+BUILT_BY_RELOAD = {"enableDynamicStarTreeCreation": True}
+"""Lets a reload build new star-trees: without it Pinot leaves the trees of segments as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,6 @@ def with_edits(config: TableConfig, edits: Sequence[KeyEdit]) -> dict[str, Any]:
 
 
 def _build_on_reload(index_config: dict[str, Any], before: Mapping[str, Any]) -> None:
-    """Let a reload build new star-trees: without the flag Pinot leaves the trees of segments as they are."""
+    """Let a reload build the star-trees that the config did not have before."""
     if any(index_config.get(key) and index_config.get(key) != before.get(key) for key in _TREES):
-        index_config["enableDynamicStarTreeCreation"] = True
+        index_config |= BUILT_BY_RELOAD

@@ -7,6 +7,7 @@ from typing import Any
 
 from starskip.advisor.families.star_tree.star_tree_entry import STAR_TREES_KEY, star_tree_entry
 from starskip.pinot.column_key import lay_over
+from starskip.pinot.proposed_config import BUILT_BY_RELOAD
 from starskip.reports.advice_values import ConfigValue
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import harmless_json
@@ -32,6 +33,7 @@ def config_block(evidence: Evidence) -> str | None:
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if new:
         proposed[STAR_TREES_KEY] = [*evidence.change.star_trees, *map(star_tree_entry, new)]
+        proposed |= BUILT_BY_RELOAD
     document: dict[str, Any] = {"tableIndexConfig": proposed}
     for each in evidence.answers:
         lay_over(document, each.config or {})
