@@ -28,18 +28,20 @@ def combined_evidence(document: Mapping[str, Any]) -> CombinedSavingEvidence:
     )
 
 
-def share_with_interval(ratio: float, interval: Interval) -> str:
-    """Return a saving as sentences show it: ``63 % (90 % interval 60–66 %)``."""
-    decimals = 0 if abs(ratio) >= LEAST_WHOLE else 1
-    return f"{share(ratio)} (90 % interval {percent_range(interval.low, interval.high, decimals)})"
+def share_with_interval(ratio: float, interval: Interval, decimals: int | None = None) -> str:
+    """Return a saving as sentences show it: ``63 % (90 % interval 60–66 %)``; ``decimals``: of the saving."""
+    of_range = 0 if abs(ratio) >= LEAST_WHOLE else 1
+    saving = share(ratio) if decimals is None else percent(ratio, decimals)
+    return f"{saving} (90 % interval {percent_range(interval.low, interval.high, of_range)})"
 
 
 def together_words(combined: CombinedSavingEvidence, changes: int) -> str:
-    """Return a clause: ``all changes together save 85 % of all entries scanned, … : 66 % by …``."""
-    saved = share_with_interval(combined.saving_ratio, combined.interval)
+    """Return a clause: ``all changes together save 85.3 % of all entries scanned, … : 65.8 % by …``."""
+    has_parts = len(combined.parts) > 1
+    saved = share_with_interval(combined.saving_ratio, combined.interval, decimals=1 if has_parts else None)
     subject = "the change saves" if changes == 1 else "all changes together save"
     words = f"{subject} {saved.replace(' (', f' of {ALL_ENTRIES} (', 1)}"
-    if len(combined.parts) > 1:
+    if has_parts:
         shown = _adding_up(combined.saving_ratio, list(combined.parts.values()))
         words += ": " + ", ".join(
             f"{part} by {_noun(name)}" for part, name in zip(shown, combined.parts, strict=True)
@@ -49,14 +51,12 @@ def together_words(combined: CombinedSavingEvidence, changes: int) -> str:
 
 def _adding_up(whole: float, parts: Sequence[float]) -> list[str]:
     """Return the parts of a share as sentences show them, rounded so that they add up to it."""
-    decimals = 0 if min(parts) >= LEAST_WHOLE else 1
-    units = 100 * 10**decimals
-    shown = [floor(part * units) for part in parts]
-    missing = max(round(whole * units) - sum(shown), 0)
-    for place in sorted(range(len(parts)), key=lambda each: shown[each] - parts[each] * units)[:missing]:
+    shown = [floor(part * 1_000) for part in parts]
+    missing = max(round(whole * 1_000) - sum(shown), 0)
+    for place in sorted(range(len(parts)), key=lambda each: shown[each] - parts[each] * 1_000)[:missing]:
         shown[place] += 1
     return [
-        percent(rounded / units, decimals) if rounded else share(part)
+        percent(rounded / 1_000) if rounded else share(part)
         for rounded, part in zip(shown, parts, strict=True)
     ]
 
