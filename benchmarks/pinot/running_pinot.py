@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -241,23 +241,28 @@ class RunningPinot:
 
 def pinot_jars(folder: Path) -> Path:
     """Return the folder with Pinot's jars (151 MB), which Maven fetches if they are not there yet."""
-    jars = folder / "jars"
+    about = "Pinot 0.11.0 (151 MB, one to two minutes)"
+    return fetched_jars(folder / "jars", about, HERE / "pom.xml", lambda to: ["package", f"-Dfolder={to}"])
+
+
+def fetched_jars(jars: Path, about: str, pom: Path, goals: Callable[[Path], Sequence[str]]) -> Path:
+    """Return ``jars``, a folder that Maven fills in one step if it is not there yet.
+
+    ``goals``: what Maven is asked to do so that it copies the jars that ``pom`` names to a folder.
+    """
     if jars.exists():
         return jars
     maven = shutil.which("mvn")
     if maven is None:
         raise PinotFailed("Maven is needed to fetch Pinot. Debian and Ubuntu: sudo apt-get install maven")
-    folder.mkdir(parents=True, exist_ok=True)
-    print("Fetching Pinot 0.11.0 with Maven, once: 151 MB, one to two minutes", file=sys.stderr)
-    unfinished = folder / f"jars.{os.getpid()}"
-    told = subprocess.run(
-        [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), "package", f"-Dfolder={unfinished}"],
-        capture_output=True,
-        text=True,
-    )
+    jars.parent.mkdir(parents=True, exist_ok=True)
+    print(f"Fetching {about} with Maven, once", file=sys.stderr)
+    unfinished = jars.with_name(f"{jars.name}.{os.getpid()}")
+    command = [maven, "-B", "-q", "-f", str(pom), *goals(unfinished)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
     if told.returncode:
         shutil.rmtree(unfinished, ignore_errors=True)
-        raise PinotFailed(f"Maven could not fetch Pinot:\n{told.stdout[-2000:]}{told.stderr[-2000:]}")
+        raise PinotFailed(f"Maven could not fetch {about}:\n{told.stdout[-2000:]}{told.stderr[-2000:]}")
     unfinished.rename(jars)
     return jars
 

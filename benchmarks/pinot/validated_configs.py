@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinot.running_pinot import PinotFailed
+from pinot.running_pinot import PinotFailed, fetched_jars
 
 HERE = Path(__file__).parent / "validation"
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
@@ -39,24 +37,7 @@ def refusals(
 
 def _jars(version: str, cache: Path) -> Path:
     """Return the folder with the library of that release, which Maven fetches if it is not there yet."""
+    asked = [COPY, f"-Dpinot.version={version}", "-DincludeScope=runtime"]
+    about = f"the library of Pinot {version}"
     jars = cache / f"validation-{version}"
-    if jars.exists():
-        return jars
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise PinotFailed("Maven is needed to fetch Pinot. Debian and Ubuntu: sudo apt-get install maven")
-    print(f"Fetching the library of Pinot {version} with Maven, once", file=sys.stderr)
-    cache.mkdir(parents=True, exist_ok=True)
-    unfinished = cache / f"validation-{version}.{os.getpid()}"
-    options = [f"-Dpinot.version={version}", "-DincludeScope=runtime", f"-DoutputDirectory={unfinished}"]
-    told = subprocess.run(
-        [maven, "-B", "-q", "-f", str(HERE / "pom.xml"), COPY, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if told.returncode:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise PinotFailed(f"Maven could not fetch Pinot {version}:\n{told.stdout[-2000:]}")
-    unfinished.rename(jars)
-    return jars
+    return fetched_jars(jars, about, HERE / "pom.xml", lambda to: [*asked, f"-DoutputDirectory={to}"])

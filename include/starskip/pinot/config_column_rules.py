@@ -186,6 +186,7 @@ def _forward_without_inverted(config: ConfigColumns) -> Iterator[str]:
 
 
 _NO_DICTIONARY = "{} is stored without a dictionary, which an inverted index needs"
+_RANGE_RAW = "{} is no number and stored without a dictionary, which a range index then needs"
 _MAP = "{} is of type MAP, on which there is no such index"
 
 COLUMN_RULES: tuple[ConfigRule, ...] = (
@@ -202,18 +203,8 @@ COLUMN_RULES: tuple[ConfigRule, ...] = (
         validated=None,
     ),
     ConfigRule("inverted_map", _MAP, lambda c: _of_type(c.indexed("INVERTED"), c, "MAP"), since=BY_TYPE),
-    ConfigRule(
-        "range_no_dictionary",
-        "{} is no number and stored without a dictionary, which a range index then needs",
-        _range_raw,
-    ),
-    ConfigRule(
-        "range_idle",
-        "{} is no number and stored without a dictionary, which a range index then needs",
-        _range_raw_idle,
-        until=BY_TYPE,
-        validated=None,
-    ),
+    ConfigRule("range_no_dictionary", _RANGE_RAW, _range_raw),
+    ConfigRule("range_idle", _RANGE_RAW, _range_raw_idle, until=BY_TYPE, validated=None),
     ConfigRule("range_map", _MAP, lambda c: _of_type(c.indexed("RANGE"), c, "MAP"), since=BY_TYPE),
     ConfigRule(
         "range_without_forward",
@@ -276,4 +267,4 @@ COLUMN_RULES: tuple[ConfigRule, ...] = (
     ),
     ConfigRule("dictionary_codec", "{} has a dictionary, and a codec of values without one", _codec),
 )
-"""All rules of columns; the same code stands twice where the rule changes with the release."""
+"""Rules of columns. A code has two entries where its rule changes with the release."""

@@ -16,7 +16,7 @@ from starskip.pinot.config_rule import ConfigFault, ConfigRule
 from starskip.pinot.config_tree_rules import TREE_RULES
 
 CONFIG_RULES: tuple[ConfigRule, ...] = (*COLUMN_RULES, *TREE_RULES)
-"""All rules; the same code stands twice where the rule changes with the release."""
+"""Rules of columns and star-trees. A code has two entries where its rule changes with the release."""
 
 
 def config_faults(

@@ -157,4 +157,4 @@ TREE_RULES: tuple[ConfigRule, ...] = (
         since=BY_TYPE,
     ),
 )
-"""All rules of star-trees, and of the tables that cannot have some."""
+"""Rules of star-trees, and of tables that Pinot keeps from having them."""

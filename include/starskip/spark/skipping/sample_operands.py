@@ -188,7 +188,7 @@ def _analysed(sample: DataFrame, asked: Iterable[_Asked]) -> Iterable[_Asked]:
 
 
 def _values(sample: DataFrame, asked: Sequence[_Asked]) -> list[tuple[pa.Scalar, ...]]:
-    """Return the distinct values of expressions in the sample, none of those that fail."""
+    """Return the distinct values of expressions in the sample; an expression that fails has none."""
     compared = [number for number, each in enumerate(asked) if literal_type_of(each.data_type) is not None]
     found: dict[int, tuple[pa.Scalar, ...]] = {}
     waiting = [compared] if compared else []
