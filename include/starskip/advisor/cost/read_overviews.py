@@ -25,12 +25,12 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     assert snapshot is not None
     rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
     sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
-    families = families_of_night(night).known
-    configured = configured_indexes(night.table_configs(), families)
+    families, configs = families_of_night(night).known, night.table_configs()
+    configured = configured_indexes(configs, families)
     overviews = table_overviews(sums, segment_indexes(families), configured)
     scoring = night.settings.scoring
     tracked = with_untracked_indexes(overviews, scoring.untracked_inverted_index, INVERTED_NAME)
-    return with_config_limits(tracked, night.table_configs(), families, scoring.pinot_version)
+    return with_config_limits(tracked, configs, families, scoring.pinot_version)
 
 
 def sound_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
