@@ -40,7 +40,7 @@ help: ## Show what there is to call (this list)
 setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time (PYTHON311=/usr/bin/python3.11)
 
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
-	@$(PYTHON) -m starskip.orchestration.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
+	@$(PYTHON) -m starskip.airflow.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
 
 test: java $(INSTALLED) $(CLASSES) ## Run the tests of each day, laws with few cases (ARGS="tests/sql -k name" TEST_PROCESSES=3)
 	@STARSKIP_LAWS=0.2 $(TESTED) -m "not slow" $(ARGS)
@@ -134,7 +134,7 @@ settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarati
 	@.venv/bin/starskip settings --format markdown > docs/settings.md
 
 ui: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
-	@$(PYTHON) -m starskip.orchestration.airflow_ui --port "$(PORT)"
+	@$(PYTHON) -m starskip.airflow.airflow_ui --port "$(PORT)"
 
 clean: ## Remove what nights and tools have made; .venv and .matrix stay
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -52,14 +52,14 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG, CronDataIntervalTimetable, ParamsDict, TriggerRule, chain, task
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
-from starskip.orchestration.configured_form import configured_form
-from starskip.orchestration.failed_tasks import failed_tasks, task_states
-from starskip.orchestration.keys_connection import use_keys_connection
-from starskip.orchestration.night_request import night_request
-from starskip.orchestration.progress_line import show_progress
-from starskip.orchestration.spark_stage_operator import SparkStageOperator
-from starskip.orchestration.store_connection import use_store_connection
-from starskip.orchestration.task_failure import failing_at_once
+from starskip.airflow.configured_form import configured_form
+from starskip.airflow.failed_tasks import failed_tasks, task_states
+from starskip.airflow.keys_connection import use_keys_connection
+from starskip.airflow.night_request import night_request
+from starskip.airflow.progress_line import show_progress
+from starskip.airflow.spark_stage_operator import SparkStageOperator
+from starskip.airflow.store_connection import use_store_connection
+from starskip.airflow.task_failure import failing_at_once
 
 # Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
@@ -78,8 +78,8 @@ def _night(context: Any) -> Night:
 @task.short_circuit(ignore_downstream_trigger_rules=False)
 def check_tables(stage: str, **context: Any) -> bool:
     """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
+    from starskip.airflow.night_outcome import failed_check
     from starskip.night.quality.check_stage import check_stage
-    from starskip.orchestration.night_outcome import failed_check
 
     with failing_at_once(context):
         night = _night(context)
@@ -95,8 +95,8 @@ def check_tables(stage: str, **context: Any) -> bool:
 @task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
 def finish_night(**context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
+    from starskip.airflow.night_outcome import night_outcome
     from starskip.night.night_runs import note_run
-    from starskip.orchestration.night_outcome import night_outcome
 
     with failing_at_once(context):
         night = _night(context)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow.plugins_manager import AirflowPlugin
-from starskip.orchestration.report_places import NAV_ROUTE, RUN_ROUTE, URL_PREFIX
+from starskip.airflow.report_places import NAV_ROUTE, RUN_ROUTE, URL_PREFIX
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -23,7 +23,7 @@ class LazyPages:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one request."""
         if self.app is None:
-            from starskip.orchestration.report_pages.pages import report_pages
+            from starskip.airflow.report_pages.pages import report_pages
 
             self.app = report_pages(CHECKOUT)
         await self.app(scope, receive, send)

@@ -41,7 +41,7 @@ FLOORS = [
     # The rim.
     {"night"},
     {"reports"},
-    {"orchestration"},
+    {"airflow"},
     {"cli"},
 ]
 """The floors of the house, lowest first; a module imports from its own floor and from those below it."""
@@ -50,7 +50,7 @@ FLOORS = [
 LEVEL = {part: level for level, parts in enumerate(FLOORS) for part in parts}
 
 
-ENGINES = ("spark", "night.quality", "orchestration")
+ENGINES = ("spark", "night.quality", "airflow")
 
 
 REGISTER = PACKAGE / "night" / "stage_functions.py"

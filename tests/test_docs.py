@@ -95,7 +95,7 @@ def test_where_things_are_names_every_folder_and_only_files_that_exist() -> None
         ".ci",
     }
     assert [folder for folder in sorted(folders) if not re.search(rf"`([\w.]+/)*{folder}/`", text)] == []
-    files = re.findall(r"`((?:advisor|night|pinot|reports|orchestration)/[\w/]+\.py)`", text)
+    files = re.findall(r"`((?:advisor|night|pinot|reports|airflow)/[\w/]+\.py)`", text)
     assert len(files) > 5
     assert [file for file in files if not (ROOT / "include" / "starskip" / file).is_file()] == []
 

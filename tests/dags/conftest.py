@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.airflow.airflow_environment import airflow_environment
 
 CHECKOUT = Path(__file__).parents[2]
 

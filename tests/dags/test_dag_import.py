@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from starskip.orchestration.airflow_environment import airflow_environment
+from starskip.airflow.airflow_environment import airflow_environment
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 

@@ -59,7 +59,7 @@ def test_a_gate_skips_by_rule_so_that_the_last_task_still_runs(nightly: Any) -> 
 def test_the_interval_of_a_scheduled_run_starts_in_the_night_it_is_about(nightly: Any) -> None:
     from airflow.serialization.encoders import coerce_to_core_timetable
     from airflow.timetables.base import TimeRestriction
-    from starskip.orchestration.run_date import resolve_run_date
+    from starskip.airflow.run_date import resolve_run_date
 
     timetable = coerce_to_core_timetable(nightly.timetable)
     restriction = TimeRestriction(datetime(2026, 11, 20, 2, tzinfo=UTC), None, True)
@@ -153,7 +153,7 @@ def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nigh
 
 
 def test_a_backfill_builds_nothing_whatever_its_params_say(nightly: Any) -> None:
-    from starskip.orchestration.night_request import night_request
+    from starskip.airflow.night_request import night_request
 
     context = context_of(nightly, **{"building.build_indexes": True})
     assert night_request(context, CHECKOUT).job_environment() == {"STARSKIP_BUILDING__BUILD_INDEXES": "True"}
@@ -225,7 +225,7 @@ def test_who_only_asks_what_a_run_is_about_gets_no_keys(
     nightly: Any, keys: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The API server asks it for its pages, and would keep them."""
-    from starskip.orchestration.report_pages import asked_night
+    from starskip.airflow.report_pages import asked_night
 
     monkeypatch.setattr(asked_night, "_variable", lambda: None)
     requested(nightly)
@@ -261,7 +261,7 @@ def test_the_configuration_comes_from_the_environment_then_the_variable_then_the
 
 
 def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> None:
-    from starskip.orchestration.spark_stage_operator import failure_reason
+    from starskip.airflow.spark_stage_operator import failure_reason
 
     said = [
         "WARN something",
@@ -294,7 +294,7 @@ def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> No
 def test_a_job_is_told_what_its_master_asks_for(
     nightly: Any, master: str, is_one_process: bool, is_here: bool
 ) -> None:
-    from starskip.orchestration.spark_stage_operator import conf_of_master
+    from starskip.airflow.spark_stage_operator import conf_of_master
 
     conf = conf_of_master(master)
     assert ("spark.driver.extraJavaOptions" in conf) == is_one_process
@@ -302,7 +302,7 @@ def test_a_job_is_told_what_its_master_asks_for(
 
 
 def test_the_counts_are_those_of_the_line_that_a_job_ends_with(nightly: Any) -> None:
-    from starskip.orchestration.spark_stage_operator import job_counts
+    from starskip.airflow.spark_stage_operator import job_counts
 
     lines = ["noise", '{"stage": "x", "run_date": "2026-11-20", "tables": 2, "lines": 7}', "INFO bye"]
     assert job_counts(lines) == {"tables": 2, "lines": 7}
@@ -333,6 +333,6 @@ def context_of(nightly: Any, variable: str | None = None, **given: Any) -> dict[
 
 
 def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
-    from starskip.orchestration.night_request import night_request
+    from starskip.airflow.night_request import night_request
 
     return night_request(context_of(nightly, variable, **given), CHECKOUT)

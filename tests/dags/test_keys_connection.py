@@ -21,7 +21,7 @@ VARIABLE = "AIRFLOW_CONN_STARSKIP_KEYS"
 @pytest.fixture
 def use(dag_bag: Any) -> Use:
     """``dag_bag`` has given Airflow a home of its own, so it may be imported."""
-    from starskip.orchestration.keys_connection import use_keys_connection
+    from starskip.airflow.keys_connection import use_keys_connection
 
     return use_keys_connection
 

@@ -92,7 +92,7 @@ def test_a_task_that_is_told_to_end_ends_java_python_and_workers(nightly: Any, h
 
 
 def test_who_started_a_process_that_is_ended_learns_how_it_ended() -> None:
-    from starskip.orchestration.job_processes import end_processes
+    from starskip.airflow.job_processes import end_processes
 
     started = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     assert end_processes([psutil.Process(started.pid)]) == 1
@@ -102,7 +102,7 @@ def test_who_started_a_process_that_is_ended_learns_how_it_ended() -> None:
 def test_another_try_first_ends_the_job_that_a_killed_try_left(
     nightly: Any, house: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    from starskip.orchestration.night_request import night_request
+    from starskip.airflow.night_request import night_request
 
     job = nightly.task_dict["score_votes"]
     arguments = night_request(context_of(nightly), CHECKOUT).job_arguments()

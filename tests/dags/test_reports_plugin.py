@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from starskip.orchestration.report_places import DAG_ID, RUN_ROUTE, run_reports
+from starskip.airflow.report_places import DAG_ID, RUN_ROUTE, run_reports
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -31,7 +31,7 @@ def test_the_plugin_brings_one_entry_one_tab_and_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     imported, views = json.loads(done.stdout.splitlines()[-1])
-    assert set(imported) <= {"starskip", "starskip.orchestration", "starskip.orchestration.report_places"}
+    assert set(imported) <= {"starskip", "starskip.airflow", "starskip.airflow.report_places"}
     assert [(view["destination"], view["href"]) for view in views] == [
         ("nav", "starskip/"),
         ("dag_run", "starskip/runs/{DAG_ID}/{RUN_ID}"),

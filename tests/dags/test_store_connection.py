@@ -17,7 +17,7 @@ Use = Callable[[MutableMapping[str, str]], None]
 @pytest.fixture
 def use(dag_bag: Any) -> Use:
     """``dag_bag`` has given Airflow a home of its own, so it may be imported."""
-    from starskip.orchestration.store_connection import use_store_connection
+    from starskip.airflow.store_connection import use_store_connection
 
     return use_store_connection
 

@@ -141,8 +141,8 @@ def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
 
 
 def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:
+    from starskip.airflow.configured_form import known_tables
     from starskip.night.configuration.config_document import config_document
-    from starskip.orchestration.configured_form import known_tables
 
     assert served.params.get_param("tables").schema["examples"] == ["airlineStats", "lineitem"]
     config = tmp_path / "night.yaml"
@@ -164,7 +164,7 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
 def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
     served: Any, text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from starskip.orchestration.configured_form import configured_form
+    from starskip.airflow.configured_form import configured_form
 
     monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     if text is not None:
@@ -281,7 +281,7 @@ def requested(
     interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC),
     run_type: str = "manual",
 ) -> Any:
-    from starskip.orchestration.night_request import night_request
+    from starskip.airflow.night_request import night_request
 
     run = SimpleNamespace(
         data_interval_start=interval,

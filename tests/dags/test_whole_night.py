@@ -45,7 +45,7 @@ class House:
         return ArtefactStore(storage_for(str(self.folder / "artefacts")))
 
     def run(self, *options: str, on_spark: Collection[str] = ()) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "starskip.orchestration.nightly_run", "--run-date", NIGHT]
+        command = [sys.executable, "-m", "starskip.airflow.nightly_run", "--run-date", NIGHT]
         folders = ["--home", self.folder / "airflow", "--reports", self.folder / "reports"]
         environment = {
             **os.environ,

@@ -43,8 +43,8 @@ _AT_START = """import sys
 if "scheduler" in sys.orig_argv:
     import great_expectations
     import starskip.night.configuration.night_from_config
-    import starskip.orchestration.configured_form
-    import starskip.orchestration.night_outcome
+    import starskip.airflow.configured_form
+    import starskip.airflow.night_outcome
     import starskip.night.quality.check_stage
     import starskip.night.look_for_log
     from starskip.advisor.families.families import BUILT_IN
@@ -93,7 +93,7 @@ def seen(
     sample_casts: dict[str, str],
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Seen]:
-    from starskip.orchestration.airflow_environment import airflow_environment
+    from starskip.airflow.airflow_environment import airflow_environment
 
     folder = tmp_path_factory.mktemp("backfill")
     lake = folder / "lake" / "lineitem"

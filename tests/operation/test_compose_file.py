@@ -140,14 +140,14 @@ assert not bag.import_errors and list(bag.dags) == ["index_advisor_nightly"], ba
 assert Path(job.application).is_file() and Path(job.application).is_relative_to(place)
 plugin = runpy.run_path(str(place / "plugins" / "starskip_reports.py"))
 assert plugin["CHECKOUT"] == place
-from starskip.orchestration.report_pages.pages import report_pages
+from starskip.airflow.report_pages.pages import report_pages
 assert callable(report_pages(place))
 """
 
 
 @pytest.mark.dags
 def test_the_files_of_the_image_are_enough_for_dag_pages_and_stages(tmp_path: Path) -> None:
-    from starskip.orchestration.airflow_environment import airflow_environment
+    from starskip.airflow.airflow_environment import airflow_environment
 
     place = tmp_path / "starskip"
     for name in (name for line in COPIED for name in line.split()):

@@ -26,13 +26,13 @@ FILES_BESIDE = sorted(path for package in BESIDE for path in (ROOT / package).rg
 LIBRARIES = ("file_metadata", "skipping", "secondary", "star_tree", "spark")
 
 
-ABOVE_LIBRARIES = ("advisor", "night", "reports", "orchestration", "cli")
+ABOVE_LIBRARIES = ("advisor", "night", "reports", "airflow", "cli")
 
 
 HOMES = {
     "pyspark": ("spark", "night.stage_job"),
     "great_expectations": ("night.quality",),
-    "airflow": ("orchestration",),
+    "airflow": ("airflow",),
 }
 """Each engine may be imported in one part of the package only, and by the main function of Spark's jobs."""
 

@@ -181,7 +181,7 @@ SHARDS: tuple[Shard, ...] = (
             "spark_jobs/",
             "include/starskip/advisor/run/",
             "include/starskip/night/",
-            "include/starskip/orchestration/",
+            "include/starskip/airflow/",
             "include/starskip/reports/",
         ),
         12,

@@ -80,7 +80,7 @@ class House:
 
     def start_ui(self, port: int, home: Path | None = None) -> subprocess.CompletedProcess[str]:
         """Start the page where it cannot be started."""
-        command = [sys.executable, "-m", "starskip.orchestration.airflow_ui", "--port", str(port)]
+        command = [sys.executable, "-m", "starskip.airflow.airflow_ui", "--port", str(port)]
         place = ["--home", str(home or self.home)]
         return subprocess.run(
             [*command, *place],
@@ -147,7 +147,7 @@ def page(house: House, chromium: str) -> Iterator[Page]:
     """Airflow with the pages, on a free port of this machine; the browser is asked for first."""
     del chromium
     port = free_port(beside=(713, 714))
-    command = ["-m", "starskip.orchestration.airflow_ui", "--port", str(port), "--home", str(house.home)]
+    command = ["-m", "starskip.airflow.airflow_ui", "--port", str(port), "--home", str(house.home)]
     process = subprocess.Popen(
         [sys.executable, *command], cwd=CHECKOUT, env=house.environment, stdout=subprocess.PIPE, text=True
     )
@@ -215,8 +215,8 @@ def a_run_of_the_dag(house: House) -> str:
 
     The artefacts are there already; what is wanted is a run, and what a task that ran leaves behind.
     """
-    from starskip.orchestration.airflow_environment import airflow_environment
-    from starskip.orchestration.nightly_run import migrate_database
+    from starskip.airflow.airflow_environment import airflow_environment
+    from starskip.airflow.nightly_run import migrate_database
 
     spark = house.folder / "bin" / "spark-submit"
     spark.parent.mkdir()

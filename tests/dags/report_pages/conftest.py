@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 import pytest
 from report_cases import lineitem
-from starskip.orchestration.report_places import DAG_ID, URL_PREFIX
+from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.reports.report_files import report_files
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -63,7 +63,7 @@ class Server:
     @staticmethod
     def paths() -> list[str]:
         """Every route that there is, by its own list: a new one is asked for here without a line of test."""
-        from starskip.orchestration.report_pages.pages import pages_app
+        from starskip.airflow.report_pages.pages import pages_app
 
         app = pages_app(CHECKOUT)
         assert not app.user_middleware

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from starskip.advisor.run.night import Night
+from starskip.airflow.report_places import DAG_ID
 from starskip.night.night_runs import note_run
-from starskip.orchestration.report_places import DAG_ID
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 
@@ -103,7 +103,7 @@ def test_a_run_of_make_night_that_was_killed_is_called_failed_by_the_next_one(se
     from airflow.models.dagrun import DagRun
     from airflow.utils.session import create_session
     from airflow.utils.types import DagRunTriggeredByType
-    from starskip.orchestration.unfinished_runs import end_unfinished_runs
+    from starskip.airflow.unfinished_runs import end_unfinished_runs
 
     for run_id in ("killed-night", "one-of-the-scheduler-s"):
         server.add_run(run_id, {}, state="running")
@@ -179,7 +179,7 @@ def test_what_cannot_be_read_is_told_and_not_shown(
 
 
 def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.orchestration.report_pages import pages
+    from starskip.airflow.report_pages import pages
 
     def fault(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret of the server")

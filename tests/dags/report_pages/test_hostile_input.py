@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from starskip.orchestration.report_places import URL_PREFIX
+from starskip.airflow.report_places import URL_PREFIX
 from starskip.reports.page_links import page_name
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]

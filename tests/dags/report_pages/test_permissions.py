@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from starskip.orchestration.report_places import DAG_ID, URL_PREFIX
+from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 

@@ -15,9 +15,7 @@ from sqlalchemy import select
 from starlette.types import ASGIApp
 
 from starskip.advisor.run.night import Night
-from starskip.errors import MissingSource
-from starskip.night.night_runs import night_runs
-from starskip.orchestration.report_pages.answers import (
+from starskip.airflow.report_pages.answers import (
     answer_errors,
     download_answer,
     links_of,
@@ -25,15 +23,17 @@ from starskip.orchestration.report_pages.answers import (
     page_answer,
     report_answer,
 )
-from starskip.orchestration.report_pages.asked_night import (
+from starskip.airflow.report_pages.asked_night import (
     ANY_NIGHT,
     config_path,
     configured_night,
     night_date,
     night_of_run,
 )
-from starskip.orchestration.report_pages.strict_headers import StrictHeaders
-from starskip.orchestration.report_places import DAG_ID
+from starskip.airflow.report_pages.strict_headers import StrictHeaders
+from starskip.airflow.report_places import DAG_ID
+from starskip.errors import MissingSource
+from starskip.night.night_runs import night_runs
 from starskip.reports.page_links import DOCUMENTS, is_page_name
 from starskip.reports.published_reports import published_document, published_page, published_table
 from starskip.reports.render_pages import (

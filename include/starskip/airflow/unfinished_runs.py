@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from starskip.orchestration.report_places import DAG_ID
+from starskip.airflow.report_places import DAG_ID
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """Run one night of the checkout's own Airflow, show its progress, and print the advice (``make night``).
 
-``python -m starskip.orchestration.nightly_run --run-date 2026-11-20`` is ``airflow dags test`` with the
+``python -m starskip.airflow.nightly_run --run-date 2026-11-20`` is ``airflow dags test`` with the
 checkout's environment: every task runs as it does at night, without a scheduler.
 """
 
@@ -19,19 +19,19 @@ from pathlib import Path
 
 import click
 
+from starskip.airflow.airflow_environment import airflow_environment, has_file_database
+from starskip.airflow.child_process import child_process
+from starskip.airflow.keys_connection import use_keys_connection
+from starskip.airflow.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
+from starskip.airflow.night_summary import night_summary
+from starskip.airflow.private_home import private_home
+from starskip.airflow.progress_line import progress_text
+from starskip.airflow.report_places import DAG_ID
+from starskip.airflow.store_connection import use_store_connection
+from starskip.airflow.unfinished_runs import noted_run
 from starskip.errors import StarskipError, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.listed_tables import listed_tables
-from starskip.orchestration.airflow_environment import airflow_environment, has_file_database
-from starskip.orchestration.child_process import child_process
-from starskip.orchestration.keys_connection import use_keys_connection
-from starskip.orchestration.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
-from starskip.orchestration.night_summary import night_summary
-from starskip.orchestration.private_home import private_home
-from starskip.orchestration.progress_line import progress_text
-from starskip.orchestration.report_places import DAG_ID
-from starskip.orchestration.store_connection import use_store_connection
-from starskip.orchestration.unfinished_runs import noted_run
 from starskip.reports.export_reports import export_reports
 from starskip.storage.file_access import READABLE_BY
 from starskip.storage.files.full_disk import full_disk, is_full_disk
@@ -96,7 +96,7 @@ def nightly_run(
     started_at = datetime.now(UTC)
     with noted_run(home) as was_killed:
         if was_killed:
-            _follow([sys.executable, "-m", "starskip.orchestration.unfinished_runs"], environment, log)
+            _follow([sys.executable, "-m", "starskip.airflow.unfinished_runs"], environment, log)
         exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:

@@ -20,17 +20,17 @@ from airflow.sdk.configuration import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.airflow.job_processes import end_processes, job_processes, with_descendants
+from starskip.airflow.keys_connection import use_keys_connection
+from starskip.airflow.night_request import night_request
+from starskip.airflow.package_zip import package_zip
+from starskip.airflow.progress_line import show_progress
+from starskip.airflow.report_places import run_reports
+from starskip.airflow.spark_settings import connection_settings, may_be_secret, secret_file
+from starskip.airflow.store_connection import use_store_connection
+from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.submitting_process import SUBMITTED_BY
-from starskip.orchestration.job_processes import end_processes, job_processes, with_descendants
-from starskip.orchestration.keys_connection import use_keys_connection
-from starskip.orchestration.night_request import night_request
-from starskip.orchestration.package_zip import package_zip
-from starskip.orchestration.progress_line import show_progress
-from starskip.orchestration.report_places import run_reports
-from starskip.orchestration.spark_settings import connection_settings, may_be_secret, secret_file
-from starskip.orchestration.store_connection import use_store_connection
-from starskip.orchestration.task_failure import failing_at_once, note_failure
 
 
 class ReportLink(BaseOperatorLink):

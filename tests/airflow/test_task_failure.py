@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("de
 )
 def test_only_what_may_pass_is_tried_again(error: StarskipError, is_final: bool) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
-    from starskip.orchestration.task_failure import failing_at_once
+    from starskip.airflow.task_failure import failing_at_once
 
     left: dict[str, Any] = {}
     task = SimpleNamespace(task_id="check_votes", xcom_push=lambda **pushed: left.update(pushed))

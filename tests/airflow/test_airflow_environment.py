@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from starskip.orchestration.airflow_environment import (
+from starskip.airflow.airflow_environment import (
     airflow_environment,
     has_file_database,
     shell_commands,
@@ -78,7 +78,7 @@ def test_a_key_without_its_database_or_of_another_airflow_is_not_used() -> None:
 
 def test_the_printed_exports_hold_no_secret_that_the_caller_has_given() -> None:
     given = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql+psycopg2://me:s3cret@db/airflow"}
-    command = [sys.executable, "-m", "starskip.orchestration.airflow_environment"]
+    command = [sys.executable, "-m", "starskip.airflow.airflow_environment"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")}
     ran = subprocess.run(command, env={**kept, **given}, capture_output=True, text=True, check=True)
     assert "export AIRFLOW_HOME=" in ran.stdout
@@ -93,7 +93,7 @@ def test_a_shell_forgets_what_another_airflow_has_set_and_keeps_its_own() -> Non
 
 def test_the_printed_commands_make_that_environment() -> None:
     caller = {"PATH": os.environ["PATH"], "AIRFLOW__CORE__EXECUTOR": "Other", "SPARK_HOME": "/opt/spark"}
-    module = f'"{sys.executable}" -m starskip.orchestration.airflow_environment'
+    module = f'"{sys.executable}" -m starskip.airflow.airflow_environment'
     ran = subprocess.run(
         ["/bin/sh", "-c", f'eval "$({module})" && env'],
         env=caller,

@@ -12,10 +12,10 @@ from typing import Any
 from airflow.models.variable import Variable
 
 from starskip.advisor.run.night import Night
+from starskip.airflow.night_request import CONFIG_VARIABLE, night_config
+from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
-from starskip.orchestration.run_date import resolve_run_date
 
 ANY_NIGHT = date(2000, 1, 1)
 """For pages that are about no night in particular."""

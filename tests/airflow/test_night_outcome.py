@@ -7,7 +7,7 @@ import pytest
 from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES
-from starskip.orchestration.night_outcome import night_outcome
+from starskip.airflow.night_outcome import night_outcome
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part

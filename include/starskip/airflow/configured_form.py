@@ -12,9 +12,9 @@ from typing import Any
 from airflow.sdk import Param, Variable
 
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.airflow.night_request import CONFIG_VARIABLE, night_config
 from starskip.errors import StarskipError
 from starskip.night.configuration.config_document import ConfigDocument, config_document
-from starskip.orchestration.night_request import CONFIG_VARIABLE, night_config
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.setting_value import allowed_values

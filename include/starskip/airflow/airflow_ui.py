@@ -13,10 +13,10 @@ from typing import IO
 
 import click
 
-from starskip.orchestration.airflow_environment import airflow_environment
-from starskip.orchestration.child_process import child_process
-from starskip.orchestration.private_home import private_home
-from starskip.orchestration.report_places import FIRST_PAGE
+from starskip.airflow.airflow_environment import airflow_environment
+from starskip.airflow.child_process import child_process
+from starskip.airflow.private_home import private_home
+from starskip.airflow.report_places import FIRST_PAGE
 
 _START_SECONDS = 300
 _LOG_SERVERS = (713, 714)

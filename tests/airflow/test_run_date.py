@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
+from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError
-from starskip.orchestration.run_date import resolve_run_date
 
 AFTER = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 

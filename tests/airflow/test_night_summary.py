@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from report_cases import CASES
-from starskip.orchestration.night_summary import night_summary
+from starskip.airflow.night_summary import night_summary
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
 

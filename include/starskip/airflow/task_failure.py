@@ -9,8 +9,8 @@ from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from starskip.airflow.progress_line import show_progress
 from starskip.errors import StarskipError, TransientError
-from starskip.orchestration.progress_line import show_progress
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 FAILURE = "failure"

@@ -31,7 +31,7 @@ Run = Callable[..., Result]
 @pytest.fixture
 def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """``make night`` with tasks that do nothing and end as told."""
-    from starskip.orchestration import nightly_run
+    from starskip.airflow import nightly_run
 
     (tmp_path / "night.yaml").write_text("store: {artefacts: artefacts}\nsources: {segments_root: .}\n")
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
@@ -90,7 +90,7 @@ def test_a_night_that_failed_says_why_and_not_that_there_is_nothing_to_copy(nigh
 def test_the_configuration_may_lie_in_an_object_store(
     night: Run, monkeypatch: pytest.MonkeyPatch, given: str, used: str
 ) -> None:
-    from starskip.orchestration import nightly_run
+    from starskip.airflow import nightly_run
 
     asked: list[Any] = []
 
@@ -105,7 +105,7 @@ def test_the_configuration_may_lie_in_an_object_store(
 
 
 def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.orchestration import nightly_run
+    from starskip.airflow import nightly_run
 
     seen = []
     monkeypatch.setattr(
@@ -121,7 +121,7 @@ def test_the_run_is_not_dated_to_the_midnight_of_its_night(
     night: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Airflow takes the date of ``dags test`` for the time at which the run began."""
-    from starskip.orchestration import nightly_run
+    from starskip.airflow import nightly_run
 
     commands: list[list[str]] = []
     publish_nothing(tmp_path)
@@ -154,7 +154,7 @@ def test_a_full_disk_is_one_line_that_names_it(tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "starskip.orchestration.nightly_run",
+        "starskip.airflow.nightly_run",
         "--run-date",
         NIGHT,
         "--home",
@@ -173,9 +173,9 @@ def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:
 
 
 def test_the_sample_keeps_its_artefacts_beside_the_copies_of_its_reports() -> None:
+    from starskip.airflow.night_request import SAMPLE_CONFIG
+    from starskip.airflow.nightly_run import nightly_run
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-    from starskip.orchestration.night_request import SAMPLE_CONFIG
-    from starskip.orchestration.nightly_run import nightly_run
 
     at = datetime(2026, 11, 21, tzinfo=UTC)
     arguments = NightArguments(at.date(), "test", at)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from starskip.orchestration.progress_line import progress_text, show_progress
+from starskip.airflow.progress_line import progress_text, show_progress
 
 
 def test_a_line_that_was_shown_is_found_again(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, printable
-from starskip.orchestration.run_date import resolve_run_date
 from starskip.settings.environment import settings_environment
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Build the environment variables of the checkout's own Airflow: its home, its database, its ports.
 
 Run as a module it prints what a shell has to export and to unset, for Airflow commands by hand:
-``eval "$(.venv/bin/python -m starskip.orchestration.airflow_environment)"``.
+``eval "$(.venv/bin/python -m starskip.airflow.airflow_environment)"``.
 """
 
 from __future__ import annotations

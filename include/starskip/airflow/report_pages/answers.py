@@ -9,8 +9,8 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
+from starskip.airflow.report_pages.strict_headers import POLICY
 from starskip.errors import MissingSource, StarskipError
-from starskip.orchestration.report_pages.strict_headers import POLICY
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, page_content_security_policy, render_message

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from starskip.orchestration.unfinished_runs import noted_run
+from starskip.airflow.unfinished_runs import noted_run
 
 pytestmark = pytest.mark.dags
 

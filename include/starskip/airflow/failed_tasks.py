@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from starskip.orchestration.task_failure import FAILURE
+from starskip.airflow.task_failure import FAILURE
 
 
 def task_states(context: Mapping[str, Any]) -> dict[str, str]:

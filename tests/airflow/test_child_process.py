@@ -11,14 +11,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from starskip.orchestration.child_process import child_process
+from starskip.airflow.child_process import child_process
 
 FAMILY = "sleep 300 & setsid sleep 300 & echo ready; wait"
 """A child, and one in a session of its own, as tasks of Airflow are."""
 
 PROGRAM = """
 import os, sys
-from starskip.orchestration.child_process import child_process
+from starskip.airflow.child_process import child_process
 with child_process(["sh", "-c", sys.argv[1]], os.environ, None) as process:
     process.wait()
 """
