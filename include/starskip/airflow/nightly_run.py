@@ -22,7 +22,6 @@ import click
 from starskip.airflow.airflow_environment import airflow_environment, has_file_database
 from starskip.airflow.child_process import child_process
 from starskip.airflow.connections import Connections
-from starskip.airflow.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.airflow.night_summary import night_summary
 from starskip.airflow.private_home import private_home
 from starskip.airflow.progress_line import progress_text
@@ -34,6 +33,11 @@ from starskip.night.listed_tables import listed_tables
 from starskip.reports.export_reports import export_reports
 from starskip.storage.file_access import READABLE_BY
 from starskip.storage.files.full_disk import full_disk, is_full_disk
+
+CONFIG = "STARSKIP_CONFIG"
+"""Environment variable by which the checkout's DAG file takes another configuration than the sample's."""
+
+SAMPLE_CONFIG = "include/config/night.yaml"
 
 _RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
@@ -84,8 +88,8 @@ def nightly_run(
     names = listed_tables(tables)
     params = {"run_date": night_date.isoformat(), "tables": names, **dict(_param(item) for item in settings)}
     environment = airflow_environment(checkout, os.environ, home=home)
-    config = _config(environment.get(CONFIG_VARIABLE.upper()) or SAMPLE_CONFIG)
-    environment[CONFIG_VARIABLE.upper()] = config
+    config = _config(environment.get(CONFIG) or SAMPLE_CONFIG)
+    environment[CONFIG] = config
     log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)
