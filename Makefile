@@ -37,7 +37,8 @@ help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-27s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time (PYTHON311=/usr/bin/python3.11)
+setup: java $(INSTALLED) ## Make .venv with everything pinned, and Airflow's database; costs nothing the second time (PYTHON311=/usr/bin/python3.11)
+	@$(PYTHON) -m starskip.airflow.airflow_database
 
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.airflow.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
