@@ -11,7 +11,7 @@ COPY requirements.txt ./
 RUN grep -v '^-e' requirements.txt > /tmp/libraries.txt \
  && pip install --no-cache-dir --disable-pip-version-check -r /tmp/libraries.txt
 
-COPY pyproject.toml README.md ./
+COPY pyproject.toml PACKAGE.md LICENSE ./
 COPY include include
 COPY dags dags
 COPY plugins plugins

@@ -31,7 +31,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements wheel settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -129,6 +129,18 @@ bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files, for each Python
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 requirements.in -o requirements.txt
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
+
+# The list of what it depends on is that of an environment with the pinned versions, whose licences are in it.
+wheel: $(INSTALLED) ## Build the release into dist: wheel, source distribution, and the list of what it depends on (SBOM)
+	@rm -rf dist .venv/release
+	@.venv/bin/uv build --quiet --out-dir dist
+	@.venv/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	@.venv/bin/uv venv --quiet --python $(PYTHON) .venv/release
+	@grep -v '^-e' requirements.txt | .venv/bin/uv pip install --quiet --python .venv/release --all-extras -r pyproject.toml -c -
+	@.venv/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	  --output-file "dist/starskip-$$(.venv/bin/uv version --short).cdx.json" .venv/release
+	@rm -r .venv/release
+	@ls dist
 
 settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarations of the settings
 	@.venv/bin/starskip settings --format markdown > docs/settings.md

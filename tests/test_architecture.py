@@ -22,7 +22,7 @@ from package_files import (
 )
 
 FLOORS = [
-    {"errors", "extensions", "number_text", "settings", "user_modules"},
+    {"errors", "extensions", "extras", "number_text", "settings", "user_modules"},
     {"storage", "execution"},
     {"sql", "predicates"},
     {"lake"},

@@ -108,6 +108,15 @@ class ConfigError(StarskipError):
         self.setting = setting
 
 
+class MissingExtra(StarskipError):
+    """A library that only some users need is not installed; ``extra`` names the extra that brings it."""
+
+    def __init__(self, message: str, *, extra: str) -> None:
+        """Keep the extra's name beside the message."""
+        super().__init__(message)
+        self.extra = extra
+
+
 class CapExceeded(StarskipError):
     """A table that must stay bounded (shapes, bins, candidates) grew past its cap."""
 

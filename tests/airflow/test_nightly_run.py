@@ -112,7 +112,8 @@ def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch
         nightly_run, "night_from_config", lambda *_: seen.append(os.environ["AWS_SECRET_ACCESS_KEY"])
     )
     monkeypatch.setattr(nightly_run, "export_reports", lambda *_: {})
-    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", '{"conn_type": "aws", "password": "of the connection"}')
+    connection = {"conn_type": "aws", "login": "a", "password": "of the connection"}
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", json.dumps(connection))
     night()
     assert seen == ["of the connection"]
 

@@ -21,13 +21,12 @@ import click
 
 from starskip.airflow.airflow_environment import airflow_environment, has_file_database
 from starskip.airflow.child_process import child_process
-from starskip.airflow.keys_connection import use_keys_connection
+from starskip.airflow.connections import Connections
 from starskip.airflow.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.airflow.night_summary import night_summary
 from starskip.airflow.private_home import private_home
 from starskip.airflow.progress_line import progress_text
 from starskip.airflow.report_places import DAG_ID
-from starskip.airflow.store_connection import use_store_connection
 from starskip.airflow.unfinished_runs import noted_run
 from starskip.errors import StarskipError, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
@@ -100,8 +99,7 @@ def nightly_run(
         exit_code, reason = _follow(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:
-        use_store_connection(os.environ)
-        use_keys_connection(os.environ)
+        Connections().use(os.environ)
         night = night_from_config(config, arguments, environment)
         access = READABLE_BY[reports_readable_by]
         exported = export_reports(night.store, night.date_text, reports, night.tables, access)

@@ -1,0 +1,3 @@
+"""The release that its tests look at."""
+
+from built_release import release as release
