@@ -1,4 +1,4 @@
-"""What ``make setup`` does about Airflow's database, once a version of Airflow."""
+"""The work of ``make setup`` on Airflow's database, once a version of Airflow."""
 
 from __future__ import annotations
 

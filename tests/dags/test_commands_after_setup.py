@@ -15,6 +15,10 @@ pytestmark = [pytest.mark.dags, pytest.mark.slow]
 
 CHECKOUT = Path(__file__).parents[2]
 DAG = "index_advisor_nightly"
+BACKFILL = (
+    *("--dag-id", DAG, "--from-date", "2026-11-18", "--to-date", "2026-11-20T23:59:59"),
+    *("--max-active-runs", "1", "--reprocess-behavior", "failed"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +40,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
         (["connections", "list"], "No data found"),
         (["dags", "trigger", DAG, "--conf", '{"run_date": "2026-11-20", "tables": ["lineitem"]}'], "queued"),
         (["dags", "unpause", DAG, "--yes"], "is_paused"),
-        (
-            ["backfill", "create", "--dag-id", DAG, "--from-date", "2026-11-18"]
-            + ["--to-date", "2026-11-20T23:59:59", "--max-active-runs", "1"]
-            + ["--reprocess-behavior", "failed"],
-            "",
-        ),
+        (["backfill", "create", *BACKFILL], ""),
     ],
     ids=["list", "connections", "trigger", "unpause", "backfill"],
 )
