@@ -41,7 +41,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     mask = os.umask(0o022)
 
     def run(*options: str, ends: tuple[int, str | None] = (0, None)) -> Result:
-        monkeypatch.setattr(nightly_run, "_follow", lambda *_: ends)
+        monkeypatch.setattr(nightly_run, "follow_command", lambda *_: ends)
         given = ["--run-date", NIGHT, "--home", str(tmp_path / "home"), "--reports", str(tmp_path / "copies")]
         return CliRunner().invoke(nightly_run.nightly_run, [*given, *options])
 
@@ -127,7 +127,12 @@ def test_the_run_is_not_dated_to_the_midnight_of_its_night(
     commands: list[list[str]] = []
     publish_nothing(tmp_path)
     night()
-    monkeypatch.setattr(nightly_run, "_follow", lambda command, *_: (commands.append(command), (0, None))[1])
+
+    def follow(command: list[str], *_: Any) -> tuple[int, None]:
+        commands.append(command)
+        return 0, None
+
+    monkeypatch.setattr(nightly_run, "follow_command", follow)
     CliRunner().invoke(nightly_run.nightly_run, ["--run-date", NIGHT, "--home", str(tmp_path / "home")])
     ((*words, conf),) = commands
     assert words == ["airflow", "dags", "test", "index_advisor_nightly", "--conf"]
