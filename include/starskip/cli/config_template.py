@@ -12,6 +12,7 @@ from textwrap import wrap
 
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
+from starskip.settings.group import declared_settings
 from starskip.settings.setting_value import allowed_values, value_text
 
 _WIDTH = 110
@@ -60,9 +61,8 @@ def config_template(settings: Settings) -> str:
     lines: list[str] = []
     for group in settings.groups:
         lines += ["", f"  # {group.group}: {group.heading}."]
-        for each, _ in settings.items():
-            if each.group == group.group:
-                lines += _setting_lines(each)
+        for each in declared_settings(type(group)):
+            lines += _setting_lines(each)
     return _KEYS + "\n".join(lines[1:]) + "\n"
 
 
