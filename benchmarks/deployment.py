@@ -31,7 +31,7 @@ from airflow.dag_processing.dagbag import DagBag
 
 bag = DagBag()
 for name, dag in bag.dags.items():
-    print(name, len(dag.tasks), "tasks", dag.timetable.summary)
+    print(name, len(dag.tasks), "tasks")
 print(bag.import_errors or "")
 """
 

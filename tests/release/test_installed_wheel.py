@@ -47,15 +47,22 @@ def test_nothing_of_the_checkout_is_on_a_path(deployment: Deployment) -> None:
     assert [each for each in path if Path(each).is_relative_to(CHECKOUT)] == []
 
 
-def test_every_entry_point_leads_to_what_is_installed(deployment: Deployment) -> None:
-    loaded = printed(
+def test_every_entry_point_leads_to_what_is_installed_or_names_its_extra(deployment: Deployment) -> None:
+    loaded, refused = printed(
         deployment,
         "import json",
         "from importlib.metadata import distribution",
-        "points = distribution('starskip').entry_points",
-        "print(json.dumps([each.group for each in points if each.load()]))",
+        "from starskip.errors import StarskipError",
+        "loaded, refused = [], []",
+        "for each in distribution('starskip').entry_points:",
+        "    try:",
+        "        loaded.append(f'{each.group} {each.load() and each.name}')",
+        "    except StarskipError as error:",
+        "        refused.append(str(error))",
+        "print(json.dumps([loaded, refused]))",
     )
-    assert {"console_scripts", "airflow.plugins", "starskip.index_types", "starskip.storages"} <= set(loaded)
+    assert {"console_scripts starskip", "airflow.plugins starskip_reports"} <= set(loaded)
+    assert [each.partition("pip install ")[2] for each in refused] == ["'starskip[opensearch]'"]
 
 
 def test_a_stage_runs_from_the_command_line(deployment: Deployment) -> None:
@@ -64,7 +71,7 @@ def test_a_stage_runs_from_the_command_line(deployment: Deployment) -> None:
 
 
 def test_a_dag_file_of_three_lines_is_the_whole_bundle(airflow: Deployment) -> None:
-    assert airflow.parse_dags().split("\n")[-3:] == ["index_advisor_nightly 21 tasks 30 1 * * *", "", ""]
+    assert airflow.parse_dags().split("\n")[-3:] == ["index_advisor_nightly 21 tasks", "", ""]
 
 
 def test_the_report_pages_are_a_plugin_that_asks_who_one_is(airflow: Deployment) -> None:
