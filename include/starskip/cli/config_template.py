@@ -16,8 +16,9 @@ from starskip.settings.group import declared_settings
 from starskip.settings.setting_value import allowed_values, value_text
 
 _WIDTH = 110
-_KEYS = """# The configuration of Starskip's nights. Paths are relative to this file; URLs such as s3://bucket/folder lie in
-# object stores. A line whose # has no space behind it is a key that may be given: take the # away.
+_KEYS = """\
+# The configuration of Starskip's nights. Paths are relative to this file; s3://bucket/folder is a URL. A line
+# whose # has no space behind it is a key that may be given: take the # away.
 store:
   # A folder or URL for Starskip alone, for all that its stages publish.
   artefacts: artefacts
