@@ -114,8 +114,9 @@ def seen(
     local_submit(programs / "spark-submit", job_server, ON_A_CLUSTER, of_backfill)
     (programs / "sitecustomize.py").write_text(_AT_START)
     port, scheduler_port = free_ports(2)
-    connection = json.loads(spark_cluster.connection)
-    connection["extra"] |= {"spark.eventLog.enabled": True, "spark.eventLog.dir": f"file://{events}"}
+    host, _, port_of_master = spark_cluster.connection.rpartition(":")
+    event_log = {"spark.eventLog.enabled": True, "spark.eventLog.dir": f"file://{events}"}
+    connection = {"conn_type": "spark", "host": host, "port": int(port_of_master), "extra": event_log}
     caller = {
         # Other tests name a home of Airflow's, whose database this one is not.
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
