@@ -203,9 +203,12 @@ def _connection(connection_id: str) -> _Connection:
     example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:
         found = BaseHook.get_connection(connection_id)
-        return _Connection(str(found.host or ""), found.extra_dejson)
+        if found.host:
+            return _Connection(str(found.host), found.extra_dejson)
+        reason = "names no master, which is its host"
     except AirflowNotFoundException:
-        reason = "is missing"
+        # Airflow takes a variable that it cannot read, such as spark://local[2], for none at all.
+        reason = "is missing or cannot be read"
     except (AirflowException, ValueError) as error:
         reason = f"cannot be read ({printable(str(error), 200)})"
     raise ConfigError(
