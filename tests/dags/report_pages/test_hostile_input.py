@@ -108,7 +108,7 @@ def test_behind_a_proxy_every_link_stays_below_its_path(server: Any) -> None:
 def test_a_hostile_table_has_pages_and_files_under_a_plain_name(server: Any) -> None:
     name = page_name(server.odd_tables[0])
     index = server.get("/").text
-    assert f'href="{URL_PREFIX}/tables/{name}/{server.night}"' in index
+    assert f'href="{URL_PREFIX}{server.of_dag}/tables/{name}/{server.night}"' in index
     assert "&lt;script&gt;alert(1)" in index and "<script" not in server.foreign_text(server.get("/"))
     for path in (
         f"{server.of_dag}/tables/{name}",
