@@ -27,6 +27,7 @@ from starskip.cli.seed_option import of_seed, seed_or_any
 from starskip.errors import ConfigError, StarskipError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.local_engine import LocalEngine
+from starskip.extras import needing_extra
 from starskip.lake.open_lake_table import FORMATS
 from starskip.secondary.check_answers import UnlikeScan, check_answers
 from starskip.secondary.check_indexes import check_indexes
@@ -322,8 +323,9 @@ def _engine(label: str, on_spark: bool) -> Iterator[Engine]:
     if not on_spark:
         yield LocalEngine(lambda items: progress(label, items))
         return
-    from starskip.spark.command_session import command_session
-    from starskip.spark.spark_engine import SparkEngine
+    with needing_extra("spark"):
+        from starskip.spark.command_session import command_session
+        from starskip.spark.spark_engine import SparkEngine
 
     with command_session(label) as session:
         yield SparkEngine(session)

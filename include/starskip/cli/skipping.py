@@ -36,6 +36,7 @@ from starskip.cli.skipping_check import check
 from starskip.cli.skipping_contents import describe, explain, list_indexes
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, printable
+from starskip.extras import needing_extra
 from starskip.file_metadata.change_indexes import change_indexes
 from starskip.file_metadata.commit_refresh import new_commit
 from starskip.file_metadata.optimize import optimize_metadata
@@ -122,8 +123,9 @@ def create(
         _require_indexes(indexes)
         _require_one(indexes)
         require_table(path)
-        from starskip.spark.command_session import command_session
-        from starskip.spark.skipping import lifecycle
+        with needing_extra("spark"):
+            from starskip.spark.command_session import command_session
+            from starskip.spark.skipping import lifecycle
 
         is_secret = bool(named or encrypt_listing) or has_keys(path, root)
         with command_session("collecting", encrypts=is_secret) as spark:
@@ -159,8 +161,9 @@ def refresh(path: str, full: bool, root: str | None, modules: Sequence[str], key
     with user_modules(modules):
         existing = existing_table(path, root, keyring(keys))
         _require_one(existing.state.active)
-        from starskip.spark.command_session import command_session
-        from starskip.spark.skipping import lifecycle
+        with needing_extra("spark"):
+            from starskip.spark.command_session import command_session
+            from starskip.spark.skipping import lifecycle
 
         with command_session("collecting", encrypts=bool(existing.state.keys.names)) as spark:
             done = lifecycle.refresh(

@@ -24,6 +24,7 @@ from starskip.cli.lake_table import (
 from starskip.cli.seed_option import of_seed, seed_or_any
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, StarskipError
+from starskip.extras import needing_extra
 from starskip.file_metadata.inherited_keys import inherited_keys
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.table_metadata import TableMetadata
@@ -87,8 +88,9 @@ def check(
             existing_table(path, root)
         wanted = tuple(dict.fromkeys(indexes)) or (() if existing is None else existing.state.active)
         asked = predicates or max(PREDICATES, _OF_AN_INDEX * len(wanted))
-        from starskip.spark.command_session import command_session
-        from starskip.spark.skipping.check_indexes import check_indexes
+        with needing_extra("spark"):
+            from starskip.spark.command_session import command_session
+            from starskip.spark.skipping.check_indexes import check_indexes
 
         encrypt, listing = ({}, None) if existing is None else _encryption(existing, wanted)
         with command_session("checking", encrypts=bool(encrypt or listing)) as spark:

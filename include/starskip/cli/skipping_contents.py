@@ -12,6 +12,7 @@ from starskip.cli.key_options import keyring, named_files, of_keys
 from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
+from starskip.extras import needing_extra
 from starskip.file_metadata.describe_metadata import describe_metadata
 
 _BAR = 20
@@ -78,8 +79,9 @@ def explain(
     """  # noqa: D301
     with user_modules(modules):
         source = existing_table(path, root, keyring(keys)).source
-        from starskip.spark.command_session import command_session
-        from starskip.spark.skipping.explain_condition import explain_condition
+        with needing_extra("spark"):
+            from starskip.spark.command_session import command_session
+            from starskip.spark.skipping.explain_condition import explain_condition
 
         with command_session("planning") as spark:
             document = explain_condition(

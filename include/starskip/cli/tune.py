@@ -14,6 +14,7 @@ from starskip.advisor.families.families import configured_indexes, families_name
 from starskip.advisor.families.family import listed
 from starskip.advisor.families.family_faults import fault_warnings, without_faulty
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.advisor.families.star_tree.family import STAR_TREE
 from starskip.advisor.selection.advice_without_log import ColumnWeights
 from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
 from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
@@ -27,7 +28,8 @@ from starskip.cli.table_names import table_names
 from starskip.cli.tune_document import tune_document
 from starskip.cli.tune_text import tune_text
 from starskip.cli.user_modules import located_faults
-from starskip.errors import BAD_INPUT, ConfigError, printable
+from starskip.errors import BAD_INPUT, ConfigError, MissingExtra, printable
+from starskip.extras import missing_extra
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.pinot.table_config import read_table_configs
 from starskip.settings.advice_groups import ALL
@@ -175,6 +177,9 @@ def tune(
         raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
     if len({os.path.realpath(each) for each in config_outs}) < len(config_outs):
         raise click.UsageError("--config-out: one FILE is given twice")
+    missing = missing_extra("star-trees") if families.has(STAR_TREE) else ""
+    if missing and STAR_TREE.name in listed(index_names):
+        raise MissingExtra(missing, extra="star-trees")
     wanted = table_names(tables)
     current = read_table_configs(configs)
     in_force, faults = without_faulty(
@@ -192,7 +197,8 @@ def tune(
         for warning in _unadvised(request, answer):
             click.echo(f"starskip: warning: {printable(warning)}", err=True)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
-    for warning in (*wrong.values(), *answer.warnings, *of_families):
+    without = [f"no star-tree is advised: {missing}"] if missing else []
+    for warning in (*wrong.values(), *answer.warnings, *without, *of_families):
         click.echo(f"starskip: warning: {printable(warning)}", err=True)
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)

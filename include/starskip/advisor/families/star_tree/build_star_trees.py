@@ -19,7 +19,7 @@ from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.advisor.run.withheld_builds import withheld_builds
-from starskip.errors import ConfigError, NotPlainFiles, StarskipError, TransientError, printable
+from starskip.errors import ConfigError, MissingExtra, NotPlainFiles, StarskipError, TransientError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.lake.lake_table import LakeTable
@@ -103,7 +103,7 @@ def _table_builds(
         return []
     try:
         return _built(run_tasks, night, table, lake, chosen)
-    except NotPlainFiles as error:
+    except (NotPlainFiles, MissingExtra) as error:
         # No failure of the night: such a table has no star-trees, and the report says why.
         return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
     except Exception as error:
