@@ -1,12 +1,12 @@
 # Starskip: `make night` runs a whole night on the sample, `make test` passes the tests.
-# Needed beforehand: python3 (3.11), Java (17 or newer), make; for the tests also a JDK, Maven, Chromium,
-# PostgreSQL and nginx.
+# Needed beforehand: Python (3.11, 3.12 or 3.13), Java (17 or newer), make; for the tests also a JDK, Maven,
+# Chromium, PostgreSQL and nginx.
 # Everything else goes into .venv.
 
 UV       := uv==0.13.9
 PYTHON   := .venv/bin/python
-# The Python 3.11 that .venv is made of. With Debian's, built with profiles, tests took a tenth less than with pyenv's.
-PYTHON311 ?= $$(command -v python3.11 || command -v python3)
+# The Python that .venv is made of. If none is asked for, .venv keeps its own; a new one takes what .ci/find-python finds.
+PYTHON3  ?=
 INSTALLED := .venv/installed
 LAKE     := night/lake/lineitem/part-00095.parquet
 CLASSES  := .venv/spark-classes.jsa
@@ -37,7 +37,8 @@ help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-27s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: java $(INSTALLED) ## Make .venv with everything pinned; costs nothing the second time (PYTHON311=/usr/bin/python3.11)
+setup: java $(INSTALLED) ## Make .venv with everything pinned, and Airflow's database; nothing the second time (PYTHON3=python3.13)
+	@$(PYTHON) -m starskip.airflow.airflow_database
 
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
 	@$(PYTHON) -m starskip.airflow.nightly_run --run-date "$(RUN_DATE)" --tables "$(TABLES)" $(ARGS)
@@ -126,9 +127,9 @@ bench-lake-formats: java $(INSTALLED) ## Print what skipping adds to Delta and t
 bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table of 100,000 files take to be listed, and the memory (ARGS="--files 1000000")
 	@$(PYTHON) benchmarks/lake_listing.py $(ARGS)
 
-requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files
-	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 requirements.in -o requirements.txt
-	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
+requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files, for each Python
+	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 requirements.in -o requirements.txt
+	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
 # The list of what it depends on is that of an environment with the pinned versions, whose licences are in it.
 wheel: $(INSTALLED) ## Build the release into dist: wheel, source distribution, and the list of what it depends on (SBOM)
@@ -168,18 +169,19 @@ $(CLASSES): $(INSTALLED) include/sample/spark_classes.py | java
 	@echo "Archiving Spark's classes, once"
 	@$(PYTHON) include/sample/spark_classes.py $@
 
+# A Python that is asked for makes .venv anew if it is made of another.
+which_python = $(shell $(1) -c 'import sys; print(sys.base_prefix, sys.version)' 2>/dev/null)
+ifneq ($(PYTHON3),)
+ifneq ($(call which_python,$(PYTHON3)),$(call which_python,$(PYTHON)))
+.PHONY: $(INSTALLED)
+endif
+endif
+
 $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
-	@python=$(PYTHON311); $${python:-false} -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { \
-	  found=$$($${python:-false} --version 2>&1); \
-	  echo "Starskip needs Python 3.11, and found $${found:-none}. How to get it:"; \
-	  echo "  Debian 12:     sudo apt-get install python3 python3-venv"; \
-	  echo "  Ubuntu:        sudo apt-get install python3.11 python3.11-venv"; \
-	  echo "  macOS:         brew install python@3.11"; \
-	  echo "  anything else: pyenv install 3.11, or uv python install 3.11; python3.11 must be on the PATH"; \
-	  exit 1; } >&2
-	@echo "Installing into .venv, once; about 1.2 GB"
-	@$(PYTHON311) -m venv .venv || { \
-	  echo "Python has no venv module. Debian and Ubuntu: sudo apt-get install python3-venv" >&2; exit 1; }
+	@[ -z "$(PYTHON3)" ] && $(PYTHON) -c 'import pip' 2>/dev/null || { \
+	  python=$$(sh .ci/find-python $(PYTHON3)) && \
+	  echo "Installing into .venv with $$("$$python" --version), once; about 1.2 GB" && \
+	  "$$python" -m venv --clear .venv; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check "$(UV)"
 	@.venv/bin/uv pip install --quiet --python $(PYTHON) -r requirements.txt -r requirements-dev.txt
 	@touch $@

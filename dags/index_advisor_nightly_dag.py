@@ -53,12 +53,11 @@ from airflow.sdk import DAG, CronDataIntervalTimetable, ParamsDict, TriggerRule,
 from airflow.sdk.exceptions import AirflowFailException
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.airflow.configured_form import configured_form
+from starskip.airflow.connections import Connections
 from starskip.airflow.failed_tasks import failed_tasks, task_states
-from starskip.airflow.keys_connection import use_keys_connection
 from starskip.airflow.night_request import night_request
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.store_connection import use_store_connection
 from starskip.airflow.task_failure import failing_at_once
 
 # Airflow imports this file anew every half a minute and before each task, and drops a DAG whose file takes
@@ -70,8 +69,7 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 def _night(context: Any) -> Night:
-    use_store_connection(os.environ)
-    use_keys_connection(os.environ)
+    Connections().use(os.environ)
     return night_request(context, CHECKOUT).night(datetime.now(UTC))
 
 

@@ -41,7 +41,7 @@ def night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     mask = os.umask(0o022)
 
     def run(*options: str, ends: tuple[int, str | None] = (0, None)) -> Result:
-        monkeypatch.setattr(nightly_run, "_follow", lambda *_: ends)
+        monkeypatch.setattr(nightly_run, "follow_command", lambda *_: ends)
         given = ["--run-date", NIGHT, "--home", str(tmp_path / "home"), "--reports", str(tmp_path / "copies")]
         return CliRunner().invoke(nightly_run.nightly_run, [*given, *options])
 
@@ -112,7 +112,8 @@ def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch
         nightly_run, "night_from_config", lambda *_: seen.append(os.environ["AWS_SECRET_ACCESS_KEY"])
     )
     monkeypatch.setattr(nightly_run, "export_reports", lambda *_: {})
-    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", '{"conn_type": "aws", "password": "of the connection"}')
+    connection = {"conn_type": "aws", "login": "a", "password": "of the connection"}
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", json.dumps(connection))
     night()
     assert seen == ["of the connection"]
 
@@ -126,7 +127,12 @@ def test_the_run_is_not_dated_to_the_midnight_of_its_night(
     commands: list[list[str]] = []
     publish_nothing(tmp_path)
     night()
-    monkeypatch.setattr(nightly_run, "_follow", lambda command, *_: (commands.append(command), (0, None))[1])
+
+    def follow(command: list[str], *_: Any) -> tuple[int, None]:
+        commands.append(command)
+        return 0, None
+
+    monkeypatch.setattr(nightly_run, "follow_command", follow)
     CliRunner().invoke(nightly_run.nightly_run, ["--run-date", NIGHT, "--home", str(tmp_path / "home")])
     ((*words, conf),) = commands
     assert words == ["airflow", "dags", "test", "index_advisor_nightly", "--conf"]

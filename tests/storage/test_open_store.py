@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from obstore.exceptions import BaseError
 from starskip.errors import SourceError
+from starskip.storage.files.object_failure import object_failure
 from starskip.storage.files.open_file import open_file
 from starskip.storage.files.open_store import aws_key_file
 
@@ -85,3 +87,43 @@ def test_settings_that_cannot_be_used(
     with pytest.raises(SourceError, match=message) as caught:
         open_file(s3.url("a.log"))
     assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("url", "given", "message"),
+    [
+        ("az://night/a.log", {}, "no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME"),
+        ("az://night/a.log", {"AZURE_STORAGE_ACCOUNT_KEY": "not SECRET"}, "the settings of the store"),
+        (
+            "az://night/a.log",
+            {"AZURE_STORAGE_ENDPOINT": "http://id:SECRET@a"},
+            "AZURE_STORAGE_ENDPOINT holds a user or password",
+        ),
+        ("gs://night/a.log", {"GOOGLE_BASE_URL": "SECRET"}, "GOOGLE_BASE_URL is no URL of a server"),
+        ("gs://night/a.log", {"GOOGLE_SERVICE_ACCOUNT_KEY": '{"SECRET": 1}'}, "the settings of the store"),
+    ],
+)
+def test_settings_of_other_clouds_that_cannot_be_used(
+    url: str, given: dict[str, str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
+    if given:
+        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_NAME", "lake")
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SourceError, match=message) as caught:
+        open_file(url)
+    assert "SECRET" not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("169.254.169.254/latest/api/token", "AWS_ACCESS_KEY_ID"),
+        ("metadata.google.internal/computeMetadata/v1/instance", "GOOGLE_SERVICE_ACCOUNT"),
+        ("169.254.169.254/metadata/identity/oauth2/token", "AZURE_STORAGE_ACCOUNT_KEY"),
+    ],
+)
+def test_missing_credentials_are_those_of_the_cloud(asked: str, named: str) -> None:
+    failure = object_failure(BaseError(f"Error performing GET http://{asked} in 1 ms"))
+    assert failure.sentence.startswith(f"no credentials are found: set {named}")

@@ -8,35 +8,27 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
 import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 import click
 
-from starskip.airflow.airflow_environment import airflow_environment, has_file_database
-from starskip.airflow.child_process import child_process
-from starskip.airflow.keys_connection import use_keys_connection
+from starskip.airflow.airflow_database import migrate_database
+from starskip.airflow.airflow_environment import airflow_environment
+from starskip.airflow.connections import Connections
+from starskip.airflow.followed_command import follow_command
 from starskip.airflow.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.airflow.night_summary import night_summary
 from starskip.airflow.private_home import private_home
-from starskip.airflow.progress_line import progress_text
 from starskip.airflow.report_places import DAG_ID
-from starskip.airflow.store_connection import use_store_connection
 from starskip.airflow.unfinished_runs import noted_run
-from starskip.errors import StarskipError, printable
+from starskip.errors import StarskipError
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.listed_tables import listed_tables
 from starskip.reports.export_reports import export_reports
 from starskip.storage.file_access import READABLE_BY
-from starskip.storage.files.full_disk import full_disk, is_full_disk
-
-_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
 
 @click.command()
@@ -96,12 +88,11 @@ def nightly_run(
     started_at = datetime.now(UTC)
     with noted_run(home) as was_killed:
         if was_killed:
-            _follow([sys.executable, "-m", "starskip.airflow.unfinished_runs"], environment, log)
-        exit_code, reason = _follow(command, environment, log)
+            follow_command([sys.executable, "-m", "starskip.airflow.unfinished_runs"], environment, log)
+        exit_code, reason = follow_command(command, environment, log)
     arguments = NightArguments(night_date, "make night", started_at, names)
     try:
-        use_store_connection(os.environ)
-        use_keys_connection(os.environ)
+        Connections().use(os.environ)
         night = night_from_config(config, arguments, environment)
         access = READABLE_BY[reports_readable_by]
         exported = export_reports(night.store, night.date_text, reports, night.tables, access)
@@ -112,47 +103,6 @@ def nightly_run(
             click.echo(f"The night ended well, but its reports were not copied: {error}", err=True)
     if exit_code:
         raise click.ClickException(f"{reason or 'the night did not run to its end'}\nThe full log is {log}")
-
-
-def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> None:
-    """Create or upgrade Airflow's database, unless this version of Airflow has done it."""
-    stamp = home / "migrated-to"
-    wanted = version("apache-airflow-core")
-    # The stamp is about the file beside it: a database elsewhere may have been emptied since.
-    is_file = has_file_database(environment, home)
-    if is_file and (home / "airflow.db").exists() and stamp.exists() and stamp.read_text() == wanted:
-        return
-    click.echo("  preparing Airflow's database")
-    exit_code, reason = _follow(["airflow", "db", "migrate"], environment, log)
-    if exit_code:
-        because = f": {reason}" if reason else ""
-        raise click.ClickException(f"airflow db migrate failed{because}\nThe full log is {log}")
-    if is_file:
-        stamp.write_text(wanted)
-
-
-def _follow(command: Sequence[str], environment: Mapping[str, str], log: Path) -> tuple[int, str | None]:
-    """Run ``command`` into ``log``, show its progress; return its exit code and the last exception's text."""
-    reason, started = None, time.monotonic()
-    text_of = {"encoding": "utf-8", "errors": "replace"}
-    try:
-        with (
-            log.open("a", encoding="utf-8") as full,
-            child_process(command, environment, subprocess.PIPE, **text_of) as process,
-        ):
-            assert process.stdout is not None
-            for line in process.stdout:
-                full.write(line)
-                text = progress_text(line)
-                if text is not None:
-                    click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
-                elif raised := _RAISED.match(line):
-                    reason = printable(raised[1], 2000)
-            return process.wait(), reason
-    except OSError as error:
-        if not is_full_disk(error):
-            raise
-        raise click.ClickException(str(full_disk(error, log.parent))) from None
 
 
 def _config(given: str) -> str:

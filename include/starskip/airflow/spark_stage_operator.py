@@ -20,14 +20,13 @@ from airflow.sdk.configuration import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowNotFoundException
 
 from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.airflow.connections import Connections
 from starskip.airflow.job_processes import end_processes, job_processes, with_descendants
-from starskip.airflow.keys_connection import use_keys_connection
 from starskip.airflow.night_request import night_request
 from starskip.airflow.package_zip import package_zip
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import run_reports
 from starskip.airflow.spark_settings import connection_settings, may_be_secret, secret_file
-from starskip.airflow.store_connection import use_store_connection
 from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.submitting_process import SUBMITTED_BY
@@ -84,8 +83,7 @@ class SparkStageOperator(SparkSubmitOperator):
         from starskip.night.look_for_log import look_for_log
 
         with failing_at_once(context):
-            use_store_connection(os.environ)
-            use_keys_connection(os.environ)
+            Connections().use(os.environ)
             request = night_request(context, self.checkout)
             connection = _connection(self._conn_id)
             settings = {

@@ -23,10 +23,15 @@ _OTHER_REGION = frozenset(
     {"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"}
 )
 _BUSY = ("408", "429")
-NO_CREDENTIALS = (
-    "no credentials are found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
-    "AWS_SHARED_CREDENTIALS_FILE (docs/object-stores.md)"
+_NO_CREDENTIALS = "no credentials are found: set {} (docs/object-stores.md)"
+NO_CREDENTIALS = _NO_CREDENTIALS.format(
+    "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_SHARED_CREDENTIALS_FILE"
 )
+_OF_CLOUDS = {
+    "/computeMetadata/": "GOOGLE_SERVICE_ACCOUNT or GOOGLE_APPLICATION_CREDENTIALS",
+    "/metadata/identity/": "AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_TOKEN",
+}
+"""Credentials to set, by what the library asks a machine of a cloud for when there are none."""
 
 
 STORE_ERRORS = (exceptions.BaseError, OSError, ValueError)
@@ -63,7 +68,9 @@ def object_failure(error: Exception) -> ObjectFailure:
     if code == "NoSuchBucket":
         return ObjectFailure(FailureKind.STORE, "there is no such bucket")
     if any(host in text for host in _METADATA_SERVICES):
-        return ObjectFailure(FailureKind.STORE, NO_CREDENTIALS)
+        names = next((names for asked, names in _OF_CLOUDS.items() if asked in text), "")
+        sentence = _NO_CREDENTIALS.format(names) if names else NO_CREDENTIALS
+        return ObjectFailure(FailureKind.STORE, sentence)
     if code in _OTHER_REGION or "incorrectly configured region" in text:
         return ObjectFailure(FailureKind.STORE, "the bucket is in another region: set AWS_REGION")
     if code in _KEY_REFUSED or isinstance(error, exceptions.UnauthenticatedError) or status == "401":

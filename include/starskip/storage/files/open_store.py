@@ -40,6 +40,12 @@ _RETRIES = {
     "retry_timeout": timedelta(seconds=180),
 }
 _PREFIXES = ("AWS_", "GOOGLE_", "AZURE_", "HOME")
+_ENDPOINTS = {
+    "s3": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"),
+    "gs": ("GOOGLE_BASE_URL",),
+    "az": ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+}
+"""Variables with the address of a store that is not the cloud's own."""
 _OTHER_CREDENTIALS = (
     "AWS_ACCESS_KEY_ID",
     "AWS_WEB_IDENTITY_TOKEN_FILE",
@@ -49,6 +55,7 @@ _OTHER_CREDENTIALS = (
 _ENDPOINT = re.compile(
     r"https?://[A-Za-z0-9.-]+(:\d{1,5})?(/[A-Za-z0-9._~/-]*)?|https?://\[[0-9A-Fa-f:]+\](:\d{1,5})?/?"
 )
+_AZURE_ACCOUNTS = ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_USE_EMULATOR")
 _processes: set[int] = set()
 
 Environment = tuple[tuple[str, str], ...]
@@ -77,10 +84,11 @@ def client_options(scheme: str) -> dict[str, str]:
     ``open_store`` does.
     """
     options = {"connect_timeout": _CLIENT["connect_timeout"], "timeout": _CLIENT["timeout"]}
+    variables = dict(store_environment())
     if scheme == "s3":
-        options |= _s3_options(dict(store_environment()))
-        if options.get("endpoint", "").startswith("http://"):
-            options["allow_http"] = "true"
+        options |= _s3_options(variables)
+    if _is_plain_http(scheme, variables):
+        options["allow_http"] = "true"
     return options
 
 
@@ -94,7 +102,11 @@ def _opened(scheme: str, bucket: str, environment: Environment) -> ObjectStore:
     variables = dict(environment)
     kind: Any = {"s3": store.S3Store, "gs": store.GCSStore, "az": store.AzureStore}[scheme]
     options = _s3_options(variables) if scheme == "s3" else {}
-    client = {**_CLIENT, "allow_http": str(options.get("endpoint", "")).startswith("http://")}
+    client = {**_CLIENT, "allow_http": _is_plain_http(scheme, variables)}
+    if scheme == "az" and not any(variables.get(name) for name in _AZURE_ACCOUNTS):
+        raise SourceError(
+            f"az://{bucket}: no storage account is named: set AZURE_STORAGE_ACCOUNT_NAME", source=bucket
+        )
     try:
         opened: ObjectStore = kind(bucket, client_options=client, retry_config=_RETRIES, **options)
     except (exceptions.BaseError, ValueError, TypeError) as error:
@@ -107,20 +119,29 @@ def _opened(scheme: str, bucket: str, environment: Environment) -> ObjectStore:
     return opened
 
 
+def _is_plain_http(scheme: str, variables: Mapping[str, str]) -> bool:
+    is_emulator = scheme == "az" and variables.get("AZURE_STORAGE_USE_EMULATOR", "").lower() in ("1", "true")
+    return is_emulator or _endpoint(scheme, variables).startswith("http://")
+
+
+def _endpoint(scheme: str, variables: Mapping[str, str]) -> str:
+    """Return the address of a store that is not the cloud's own, "" for the cloud's."""
+    name = next((each for each in _ENDPOINTS[scheme] if variables.get(each)), "")
+    endpoint = variables.get(name, "")
+    if "@" in endpoint:
+        raise SourceError(
+            f"{name} holds a user or password: take it out (docs/object-stores.md)", source=name
+        )
+    if endpoint and not _ENDPOINT.fullmatch(endpoint):  # the library aborts its thread on one
+        raise SourceError(
+            f"{name} is no URL of a server: write http://host:port or https://host", source=name
+        )
+    return endpoint
+
+
 def _s3_options(variables: Mapping[str, str]) -> dict[str, str]:
     options = {}
-    endpoint = variables.get("AWS_ENDPOINT_URL_S3") or variables.get("AWS_ENDPOINT_URL")
-    if endpoint:
-        if "@" in endpoint:
-            raise SourceError(
-                "AWS_ENDPOINT_URL holds a user or password: take it out, AWS_ACCESS_KEY_ID is for that",
-                source="AWS_ENDPOINT_URL",
-            )
-        if not _ENDPOINT.fullmatch(endpoint):  # the library aborts its thread on one
-            raise SourceError(
-                "AWS_ENDPOINT_URL is no URL of a server: write http://host:port or https://host",
-                source="AWS_ENDPOINT_URL",
-            )
+    if endpoint := _endpoint("s3", variables):
         options["endpoint"] = endpoint
     if variables.get("AWS_SKIP_SIGNATURE", "").lower() in ("1", "true"):
         return options

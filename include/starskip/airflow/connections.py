@@ -1,0 +1,109 @@
+"""Pass the keys of stores from Airflow's connections to a task and its Spark job.
+
+Tasks take the keys into their process, which uses the stores next (``airflow dags test`` runs all tasks in
+one). The API server must never do so: the keys would stay in it for all its other work.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any
+
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
+from airflow.sdk.log import mask_secret
+
+from starskip.airflow.connection_fields import STANDARD_FIELDS, ConnectionFields
+from starskip.airflow.store_variables import replaced_variables, store_variables
+from starskip.errors import ConfigError
+
+_STORE = "starskip_store"
+_OPENSEARCH = "starskip_opensearch"
+_KEYS = "starskip_keys"
+_SEE = "see docs/object-stores.md"
+
+_SECRET = ("SECRET", "PASSWORD", "TOKEN", "KEY")
+"""Parts of the names of variables whose values Airflow must mask in its logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Names of the connections of a night; those of these names need not be there."""
+
+    store: str = _STORE
+    opensearch: str = _OPENSEARCH
+    keys: str = _KEYS
+
+    def use(self, environment: MutableMapping[str, str]) -> None:
+        """Put the connections' keys into ``environment``; a connection that is not there changes nothing.
+
+        Raises ConfigError, which names fields and quotes no value, for a connection that cannot be read, and
+        for one that is missing under a name that somebody chose.
+        """
+        _use(self.store, _STORE, store_variables, environment)
+        _use(self.opensearch, _OPENSEARCH, _of_opensearch, environment)
+        _use(self.keys, _KEYS, _of_keys, environment)
+
+
+def _use(
+    name: str,
+    usual: str,
+    variables_of: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
+    environment: MutableMapping[str, str],
+) -> None:
+    try:
+        connection = BaseHook.get_connection(name)
+        extra = dict(json.loads(connection.extra or "{}"))
+    except AirflowNotFoundException:
+        # Airflow takes a variable that it cannot read for none at all.
+        if name == usual and f"AIRFLOW_CONN_{name.upper()}" not in os.environ:
+            return
+        raise ConfigError(
+            f"the Airflow connection {name} is missing or cannot be read", setting=name
+        ) from None
+    except (AirflowException, ValueError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"the Airflow connection {name} cannot be read ({type(error).__name__}); {_SEE}", setting=name
+        ) from None
+    standard = {field: getattr(connection, field) for field in STANDARD_FIELDS}
+    try:
+        given = variables_of(connection.conn_type or "", {**extra, **standard})
+    except ValueError as error:
+        raise ConfigError(f"the Airflow connection {name}: {error}; {_SEE}", setting=name) from None
+    for variable in replaced_variables(given):
+        environment.pop(variable, None)
+    for variable, value in given.items():
+        if any(part in variable for part in _SECRET):
+            mask_secret(value)
+    environment.update(given)
+
+
+def _of_opensearch(conn_type: str, given: Mapping[str, Any]) -> Mapping[str, str]:
+    fields = ConnectionFields(conn_type, given)
+    user = fields.pair("login", "password")
+    variables = dict(zip(("STARSKIP_OPENSEARCH_USER", "STARSKIP_OPENSEARCH_PASSWORD"), user, strict=False))
+    if ca_file := fields.text("ca_file"):
+        variables["STARSKIP_OPENSEARCH_CA_FILE"] = ca_file
+    # Where it is stands in the night's configuration.
+    fields.ignore("host", "port", "schema")
+    fields.require_all_read()
+    return variables
+
+
+def _of_keys(conn_type: str, given: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the keys of encrypted metadata: the password is a JSON object of their base64 by name."""
+    # Parsing the DAG file must not import a task's needs.
+    from starskip.storage.encryption.keyring import KEYS, Keyring
+
+    keys = ConnectionFields(conn_type, given).text("password")
+    try:
+        Keyring.from_environment({KEYS: keys})
+    except ConfigError:
+        raise ValueError("its password is no JSON object of keys as base64 by their names") from None
+    if not keys:
+        return {}
+    mask_secret(list(json.loads(keys).values()))
+    return {KEYS: keys}
