@@ -22,7 +22,6 @@ from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
-from starskip.advisor.families.star_tree.family import STAR_TREE
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -35,7 +34,6 @@ from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.extras import missing_extra
 from starskip.pinot.table_config import TableConfig
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
@@ -83,8 +81,6 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
             except FamilyFault as fault:
                 warnings += fault_warnings({family.name: str(fault)})
     warnings += [warning for each in advised.values() for warning in each.warnings]
-    if families.has(STAR_TREE) and (missing := missing_extra("star-trees")):
-        warnings.append(f"no star-tree is advised: {missing}")
     failed = failure_warnings("select_indexes", found.failures)
     return StageResult(counts, (*warnings, *failed))
 
