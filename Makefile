@@ -31,7 +31,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection requirements wheel settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -46,7 +46,7 @@ night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sam
 test: java $(INSTALLED) $(CLASSES) ## Run the tests of each day, laws with few cases (ARGS="tests/sql -k name" TEST_PROCESSES=3)
 	@STARSKIP_LAWS=0.2 $(TESTED) -m "not slow" $(ARGS)
 
-test-all: java $(INSTALLED) $(CLASSES) ## Run all tests, or one shard of what make test leaves out (SHARD=3/7 ARGS= TEST_PROCESSES=3)
+test-all: java $(INSTALLED) $(CLASSES) ## Run all tests, or one shard of what make test leaves out (SHARD=3/8 ARGS= TEST_PROCESSES=3)
 	@$(TESTED) $(if $(SHARD),--shard $(SHARD)) $(ARGS)
 
 test-touched: $(INSTALLED) ## Run the shards that the last four hours' commits concern, as far as the time goes (MINUTES=30)
@@ -78,6 +78,9 @@ bench-combined: $(INSTALLED) ## Print how often the interval of what all changes
 
 bench-tuner: java $(INSTALLED) ## Print how fast a million log records, or a million shapes, become votes (ARGS=)
 	@$(PYTHON) benchmarks/tuner.py $(ARGS)
+
+bench-install: java $(INSTALLED) ## Print what each extra of the wheel costs on each Python, and use what is installed (ARGS="--python 3.12 --extra delta")
+	@$(PYTHON) benchmarks/install_sizes.py $(ARGS)
 
 bench-selection: $(INSTALLED) ## Print how fast and how good the one choice is, against enumeration and against one choice after the other (ARGS="--seconds 10")
 	@$(PYTHON) benchmarks/selection.py $(ARGS)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -35,13 +36,22 @@ BIN = Path(sys.executable).parent
 
 
 def compose_command(service: str, replaced: Mapping[str, str]) -> list[str]:
-    """Return the command of a service of the compose file, with its hosts, ports and folders ``replaced``."""
-    return _here(_services()[service]["command"], replaced)
+    """Return the command that the image's entry point runs for a service of the compose file.
+
+    Its hosts, ports and folders are ``replaced``. The entry point runs a shell as it is, and takes all else
+    for arguments of ``airflow``.
+    """
+    command = _services()[service]["command"]
+    words = shlex.split(command[2].removeprefix("exec ")) if command[0] == "bash" else ["airflow", command]
+    return _here(words, replaced)
 
 
 def health_command(service: str, replaced: Mapping[str, str]) -> list[str]:
     """Return the health check of a service of the compose file, ``replaced`` in the same way."""
-    return _here(_services()[service]["healthcheck"]["test"][1:], replaced)
+    kind, *words = _services()[service]["healthcheck"]["test"]
+    if kind == "CMD-SHELL":
+        words = shlex.split(words[0].replace("$${HOSTNAME}", socket.getfqdn()))
+    return _here(words, replaced)
 
 
 def _services() -> Mapping[str, Any]:
@@ -53,8 +63,8 @@ def _here(words: Sequence[str], replaced: Mapping[str, str]) -> list[str]:
     program, *options = words
     for old, new in replaced.items():
         options = [option.replace(old, new) for option in options]
-    found = next(path for path in (BIN / program, postgres_bin() / program) if path.exists())
-    return [str(found), *options]
+    found = next((path for path in (BIN / program, postgres_bin() / program) if path.exists()), None)
+    return [str(found or shutil.which(program)), *options]
 
 
 def wait_until(is_so: Callable[[], Any], seconds: float, what: str, every_s: float = 0.5) -> Any:
@@ -224,7 +234,7 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]
         first, second = (
             server(
                 compose_command(
-                    "spark-worker", {**small, "8081": str(web), "/opt/spark/work": str(folder / name)}
+                    "spark-worker", {**small, "8081": str(web), "/opt/airflow/spark": str(folder / name)}
                 ),
                 environment,
                 folder / f"{name}.log",
@@ -332,16 +342,15 @@ class Airflow:
 
 @contextmanager
 def running_airflow(folder: Path, environment: Mapping[str, str], port: int) -> Iterator[Airflow]:
-    """The api-server, the scheduler and the dag-processor, as the compose file starts them."""
+    """All parts of Airflow, as the compose file starts them; but its users are those of a file."""
     (folder / "passwords.json").write_text(json.dumps({"admin": "admin-of-the-test"}))
-    migrate = compose_command("migrate", {})
-    subprocess.run(migrate, env=dict(environment), check=True, capture_output=True)
-    parts = {
-        name: server(compose_command(name, {"8080": str(port)}), environment, folder / f"{name}.log")
-        for name in ("api-server", "scheduler", "dag-processor")
-    }
+    subprocess.run([BIN / "airflow", "db", "migrate"], env=dict(environment), check=True, capture_output=True)
+    parts = [
+        server(compose_command(name, {}), environment, folder / f"{name}.log")
+        for name in ("airflow-apiserver", "airflow-scheduler", "airflow-dag-processor", "airflow-triggerer")
+    ]
     address = f"http://127.0.0.1:{port}"
-    with parts["api-server"], parts["scheduler"], parts["dag-processor"]:
+    with parts[0], parts[1], parts[2], parts[3]:
         wait_until(lambda: answers(port), 180, "Airflow's API")
         login = {"username": "admin", "password": "admin-of-the-test"}
         token = str(_call(f"{address}/auth/token", "POST", login)[1]["access_token"])
@@ -367,6 +376,7 @@ def operation() -> SimpleNamespace:
     return SimpleNamespace(
         BIN=BIN,
         CHECKOUT=CHECKOUT,
+        compose_command=compose_command,
         health_command=health_command,
         make_house=make_house,
         postgres_session=postgres_session,

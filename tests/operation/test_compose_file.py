@@ -1,4 +1,4 @@
-"""The compose file against its schema, and each command in it against the programs there are.
+"""The compose file against its schema and Airflow's own file, its commands against the programs there are.
 
 No container engine runs where these tests do. What the commands do is seen in test_backfill, which runs those
 of the compose file itself.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,22 @@ BIN = Path(sys.executable).parent
 TEXT = (CHECKOUT / "docker-compose.yaml").read_text()
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, Any] = COMPOSE["services"]
-OURS = [name for name in SERVICES if name != "postgres"]
+OFFICIAL = [
+    "airflow-apiserver",
+    "airflow-cli",
+    "airflow-dag-processor",
+    "airflow-init",
+    "airflow-scheduler",
+    "airflow-triggerer",
+    "airflow-worker",
+    "flower",
+    "postgres",
+    "redis",
+]
+"""Names of the services of Airflow's own file."""
+OF_SPARK = ["spark-master", "spark-worker"]
+FOREIGN = ["postgres", "redis"]
+ONCE = ["airflow-init", "airflow-cli"]
 
 
 def schema_check(path: Path) -> subprocess.CompletedProcess[str]:
@@ -42,30 +57,54 @@ def test_a_misspelt_key_does_not(tmp_path: Path) -> None:
     assert schema_check(tmp_path / "compose.yaml").returncode == 1
 
 
-def test_there_is_one_image_for_airflow_and_spark_beside_the_database() -> None:
-    assert {SERVICES[name]["image"] for name in OURS} == {"starskip:latest"}
-    assert SERVICES["postgres"]["image"].startswith("postgres:")
-    assert set(SERVICES) >= {"api-server", "scheduler", "dag-processor", "spark-master", "spark-worker"}
+def test_the_services_are_airflows_own_and_those_of_spark() -> None:
+    assert sorted(SERVICES) == sorted(OFFICIAL + OF_SPARK)
+    images = {SERVICES[name]["image"] for name in SERVICES if name not in FOREIGN}
+    assert images == {"${AIRFLOW_IMAGE_NAME:-starskip:latest}"}
+
+
+def test_celery_and_helpers_run_only_where_they_are_asked_for() -> None:
+    profiles = {name: service["profiles"] for name, service in SERVICES.items() if "profiles" in service}
+    assert profiles == {
+        "redis": ["celery", "flower"],
+        "airflow-worker": ["celery"],
+        "flower": ["flower"],
+        "airflow-cli": ["debug"],
+    }
 
 
 def test_no_secret_has_a_default_and_each_is_required() -> None:
     variables = dict(re.findall(r"\$\{([A-Z_]+)(:?[-?][^}]*)?\}", TEXT))
     secrets = {name for name in variables if re.search("PASSWORD|SECRET|KEY", name)}
-    assert secrets == {"POSTGRES_PASSWORD", "AIRFLOW_FERNET_KEY", "AIRFLOW_SECRET_KEY", "AIRFLOW_JWT_SECRET"}
+    assert secrets == {
+        "POSTGRES_PASSWORD",
+        "REDIS_PASSWORD",
+        "AIRFLOW__CORE__FERNET_KEY",
+        "AIRFLOW__API__SECRET_KEY",
+        "AIRFLOW__API_AUTH__JWT_SECRET",
+        "_AIRFLOW_WWW_USER_PASSWORD",
+    }
     assert all(variables[name].startswith(":?") for name in secrets)
-    assert not re.search(r"ALL_ADMINS", TEXT)
     assert ".env" in (CHECKOUT / ".gitignore").read_text().split()
     assert (CHECKOUT / ".dockerignore").read_text().splitlines()[1] == "*"
 
 
-def test_only_the_page_is_published_and_on_this_machine_alone() -> None:
+def test_the_docs_write_every_secret_into_the_env_file() -> None:
+    written = set(re.findall(r"^(\w+)=\$\(openssl", (CHECKOUT / "docs/operate.md").read_text(), re.MULTILINE))
+    assert written == set(re.findall(r"\$\{(\w+):\?", TEXT))
+
+
+def test_only_pages_are_published_and_on_this_machine_alone() -> None:
     published = {name: service["ports"] for name, service in SERVICES.items() if "ports" in service}
-    assert published == {"api-server": ["127.0.0.1:8080:8080"]}
+    assert published == {
+        "airflow-apiserver": ["127.0.0.1:${AIRFLOW_PORT:-8080}:8080"],
+        "flower": ["127.0.0.1:5555:5555"],
+    }
 
 
-@pytest.mark.parametrize("name", [name for name in SERVICES if name != "migrate"])
+@pytest.mark.parametrize("name", [name for name in SERVICES if name not in ONCE])
 def test_a_service_that_stays_tells_of_its_health_and_starts_again(name: str) -> None:
-    assert SERVICES[name]["healthcheck"]["test"][0] == "CMD"
+    assert SERVICES[name]["healthcheck"]["test"][0] in ("CMD", "CMD-SHELL")
     assert SERVICES[name]["restart"] == "unless-stopped"
 
 
@@ -73,99 +112,101 @@ def test_what_a_service_waits_for_and_mounts_exists() -> None:
     for service in SERVICES.values():
         for other, wait in service.get("depends_on", {}).items():
             assert other in SERVICES
-            assert wait["condition"] == "service_healthy" or other == "migrate"
+            assert wait["condition"] == "service_healthy" or other == "airflow-init"
         for volume in service.get("volumes", ()):
-            source = volume.rpartition(":")[0] if volume.endswith(":ro") else volume
-            source = source.rpartition(":")[0]
-            assert source.startswith("${STARSKIP_DATA:-./include/sample}") or source in COMPOSE["volumes"]
+            source = volume.removesuffix(":ro").rpartition(":")[0]
+            assert source.startswith(("${STARSKIP_DATA:-./", "${AIRFLOW_PROJ_DIR:-.}/")) or (
+                source in COMPOSE["volumes"]
+            )
+
+
+def test_airflow_has_the_folders_of_its_own_file() -> None:
+    mounted = SERVICES["airflow-scheduler"]["volumes"]
+    for name in ("dags", "logs", "config", "plugins"):
+        assert f"${{AIRFLOW_PROJ_DIR:-.}}/{name}:/opt/airflow/{name}" in mounted
 
 
 def test_driver_and_executors_see_the_same_places() -> None:
-    of_driver, of_executors = (set(SERVICES[name]["volumes"]) for name in ("scheduler", "spark-worker"))
-    assert of_driver - of_executors == {"airflow:/opt/airflow"}
-    assert of_executors == of_driver - {"airflow:/opt/airflow"}
+    of_driver, of_executors = (
+        set(SERVICES[name]["volumes"]) for name in ("airflow-scheduler", "spark-worker")
+    )
+    assert of_executors < of_driver
+    assert not any(re.search("/(dags|logs|config|plugins):", each) for each in of_executors)
 
 
 def test_executors_get_no_secret_of_airflows() -> None:
-    for name in ("spark-master", "spark-worker"):
-        assert not re.search("AIRFLOW|POSTGRES", str(SERVICES[name].get("environment")))
-        assert "airflow" not in str(SERVICES[name].get("volumes"))
+    for name in OF_SPARK:
+        assert not re.search("AIRFLOW|POSTGRES|REDIS", str(SERVICES[name].get("environment")))
+
+
+def test_any_user_of_group_0_runs_every_service_of_the_image() -> None:
+    users = {name: SERVICES[name]["user"] for name in SERVICES if name not in FOREIGN}
+    assert users.pop("airflow-init") == "0:0"
+    assert set(users.values()) == {"${AIRFLOW_UID:-50000}:0"}
+    made = re.findall(r"umask 0002 && mkdir -p (.*)", (CHECKOUT / "Dockerfile").read_text())
+    of_executors = next(word for word in str(SERVICES["spark-worker"]["command"]).split() if "/spark" in word)
+    assert made == [f"/opt/airflow/night {of_executors}"]
+
+
+AIRFLOWS = [
+    "airflow-apiserver",
+    "airflow-scheduler",
+    "airflow-dag-processor",
+    "airflow-triggerer",
+    "airflow-worker",
+    "flower",
+]
 
 
 @pytest.mark.dags
-@pytest.mark.parametrize(
-    "words",
-    [SERVICES[name]["command"] for name in OURS if SERVICES[name]["command"][0] == "airflow"]
-    + [SERVICES[name]["healthcheck"]["test"][1:] for name in ("scheduler", "dag-processor")],
-)
-def test_airflow_understands_the_words_of_a_command(words: list[str]) -> None:
+@pytest.mark.parametrize("name", AIRFLOWS)
+def test_airflow_understands_the_words_of_a_command(name: str) -> None:
     from airflow.cli.cli_parser import get_parser
 
-    program, *arguments = words
-    assert (BIN / program).exists()
-    assert callable(get_parser().parse_args(arguments).func)
+    words = str(SERVICES[name]["command"]).split()
+    if "celery" in words:
+        pytest.importorskip("airflow.providers.celery", reason="only the image has Celery")
+    # The image's entry point takes what is no shell for arguments of airflow.
+    assert callable(get_parser().parse_args(words).func)
+
+
+@pytest.mark.dags
+@pytest.mark.parametrize("name", ["airflow-dag-processor", "airflow-triggerer"])
+def test_airflow_understands_the_words_of_a_health_check(name: str) -> None:
+    from airflow.cli.cli_parser import get_parser
+
+    (text,) = SERVICES[name]["healthcheck"]["test"][1:]
+    program, *words = text.split()
+    assert (program, callable(get_parser().parse_args(words).func)) == ("airflow", True)
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("name", ["spark-master", "spark-worker"])
-def test_spark_understands_the_words_of_a_command(name: str) -> None:
-    program, server, *_ = SERVICES[name]["command"]
-    assert (BIN / program).exists()
+@pytest.mark.parametrize("name", OF_SPARK)
+def test_spark_understands_the_words_of_a_command(name: str, operation: Any) -> None:
+    program, server, *words = operation.compose_command(name, {})
     # Like the image, whose python3 is the one that has PySpark.
     environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    command = [BIN / program, server, "--help"]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+    ran = subprocess.run([program, server, "--help"], env=environment, capture_output=True, text=True)
     known = set(re.findall(r"--[a-z-]+", ran.stdout + ran.stderr))
-    assert {word for word in SERVICES[name]["command"] if word.startswith("--")} <= known
+    assert {word for word in words if word.startswith("--")} <= known
 
 
-COPIED = re.findall(r"^COPY (.+) \S+$", (CHECKOUT / "Dockerfile").read_text(), re.MULTILINE)
+def test_the_context_of_the_build_is_what_the_wheel_is_made_of() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
+    build = project["tool"]["uv"]["build-backend"]
+    names = [f"{build['module-root']}/{name}" for name in build["module-name"]]
+    needed = ["pyproject.toml", project["project"]["readme"], *project["project"]["license-files"], *names]
+    allowed = {line[1:] for line in (CHECKOUT / ".dockerignore").read_text().split() if line[0] == "!"}
+    assert all(any(Path(name).match(pattern) for pattern in allowed) for name in needed)
+    assert all(list(CHECKOUT.glob(pattern)) for pattern in allowed)
 
 
-def test_what_the_image_copies_is_in_the_context_of_its_build() -> None:
-    allowed = (CHECKOUT / ".dockerignore").read_text().split()
-    assert {f"!{name}" for line in COPIED for name in line.split()} == {w for w in allowed if w[0] == "!"}
-
-
-_IN_THE_IMAGE = """
-import runpy, sys
-from pathlib import Path
-from airflow.dag_processing.dagbag import DagBag
-import starskip
-place = Path(sys.argv[1])
-assert Path(starskip.__file__).is_relative_to(place), starskip.__file__
-bag = DagBag(place / "dags")
-assert not bag.import_errors and list(bag.dags) == ["index_advisor_nightly"], bag.import_errors
-(job,) = [task for task in bag.dags["index_advisor_nightly"].tasks if task.task_id == "write_report"]
-assert Path(job.application).is_file() and Path(job.application).is_relative_to(place)
-plugin = runpy.run_path(str(place / "plugins" / "starskip_reports.py"))
-assert plugin["CHECKOUT"] == place
-from starskip.airflow.report_pages.pages import report_pages
-assert callable(report_pages(place))
-"""
-
-
-@pytest.mark.dags
-def test_the_files_of_the_image_are_enough_for_dag_pages_and_stages(tmp_path: Path) -> None:
-    from starskip.airflow.airflow_environment import airflow_environment
-
-    place = tmp_path / "starskip"
-    for name in (name for line in COPIED for name in line.split()):
-        source = CHECKOUT / name
-        if source.is_dir():
-            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-        else:
-            place.mkdir(exist_ok=True)
-            shutil.copy2(source, place)
-    environment = airflow_environment(place, {"PATH": os.environ["PATH"]}, home=tmp_path / "home")
-    # The image installs the package from there; here the path leads before the one of the checkout.
-    environment |= {"PYTHONPATH": str(place / "include"), "PYTHONDONTWRITEBYTECODE": "1"}
-    stage = ["stage", "collect_segment_metadata", "--config", "include/config/night.yaml"]
-    for command in (
-        [sys.executable, "-c", _IN_THE_IMAGE, str(place)],
-        [BIN / "starskip", *stage, "--run-date", "2026-11-20"],
-    ):
-        ran = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
-        assert ran.returncode == 0, ran.stderr
-    # Compose puts the artefacts' volume there.
-    assert {path.name for path in (place / "night" / "artefacts").iterdir()} >= {"table_facts"}
+def test_the_image_has_the_pinned_airflow_and_spark() -> None:
+    dockerfile = (CHECKOUT / "Dockerfile").read_text()
+    pinned = dict(re.findall(r"^([a-z-]+)==([\d.]+)", (CHECKOUT / "requirements.txt").read_text(), re.M))
+    assert f"ARG AIRFLOW_IMAGE=apache/airflow:slim-{pinned['apache-airflow']}-python3.12\n" in dockerfile
+    assert f"ARG SPARK_VERSION={pinned['pyspark']}\n" in dockerfile
+    # All that pip has only as a library: the extras of the image are those of the package.
+    (extras,) = re.findall(r"^ARG STARSKIP_EXTRAS=(.*)$", dockerfile, re.M)
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])

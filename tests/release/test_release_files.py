@@ -15,9 +15,9 @@ from zipfile import ZipFile
 
 import pytest
 from built_release import BuiltRelease
+from deployment import CHECKOUT
 from packaging.specifiers import SpecifierSet
 
-CHECKOUT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("starskip", "starskip_contrib", "starskip_opensearch")
 INFO = f"starskip-{PROJECT['version']}.dist-info"

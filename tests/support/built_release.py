@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-CHECKOUT = Path(__file__).parents[2]
-UV = Path(sys.executable).parent / "uv"
+from deployment import CHECKOUT, UV
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,16 @@ class Shard:
     minutes: int
 
 
-_TESTED = ("tests/", "include/", "requirements", "pyproject.toml", "spark_jobs/", "dags/", "plugins/")
+_TESTED = (
+    "tests/",
+    "include/",
+    "requirements",
+    "pyproject.toml",
+    "spark_jobs/",
+    "dags/",
+    "plugins/",
+    "benchmarks/deployment.py",
+)
 """Places where a change can make a test of a shard fail; ``make test`` holds the pages of docs."""
 
 _SKIPPING = (
@@ -185,6 +194,18 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/reports/",
         ),
         12,
+    ),
+    Shard(
+        "the wheel, installed elsewhere",
+        ("tests/release/",),
+        (
+            "benchmarks/deployment.py",
+            "dags/",
+            "include/starskip/airflow/",
+            "include/starskip/cli/",
+            "include/starskip/night/",
+        ),
+        4,
     ),
 )
 
