@@ -37,7 +37,7 @@ help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-27s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: java $(INSTALLED) ## Make .venv with everything pinned, and Airflow's database; nothing the second time (PYTHON3=python3.13)
+setup: java $(INSTALLED) ## Make .venv with everything pinned, and Airflow's database; nothing the second time (PYTHON3=3.13)
 	@$(PYTHON) -m starskip.airflow.airflow_database
 
 night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sample and print the advice (RUN_DATE=2026-11-20 TABLES=lineitem ARGS=)
@@ -58,8 +58,8 @@ test-fast: $(INSTALLED) ## Run quick tests: no Spark, Airflow, browser, Great Ex
 test-laws: java $(INSTALLED) $(CLASSES) ## Run the laws with LAWS times as many generated cases, another choice at each run (LAWS=10 ARGS="-k name")
 	@STARSKIP_LAWS=$(LAWS) $(PYTHON) -m pytest -n 2 --dist loadscope $$(grep -rl --include='test_*.py' 'law_cases(' tests) $(ARGS)
 
-test-matrix: java $(INSTALLED) ## Run the Spark tests on PySpark 4.1 and 4.2, and some on 4.0, in .matrix/VERSION (ARGS="--spark 4.2 tests/spark -k name")
-	@$(PYTHON) tests/support/spark_matrix.py $(ARGS)
+test-matrix: java $(INSTALLED) ## Run tests on each Python, PySpark and Airflow that is supported, in .matrix (ARGS="--python 3.13 --spark 4.2 tests/sql")
+	@$(PYTHON) tests/support/version_matrix.py $(ARGS)
 
 lint: $(INSTALLED) ## Check style, format and types
 	@.venv/bin/ruff check .
@@ -175,7 +175,7 @@ $(CLASSES): $(INSTALLED) include/sample/spark_classes.py | java
 # A Python that is asked for makes .venv anew if it is made of another.
 which_python = $(shell $(1) -c 'import sys; print(sys.base_prefix, sys.version)' 2>/dev/null)
 ifneq ($(PYTHON3),)
-ifneq ($(call which_python,$(PYTHON3)),$(call which_python,$(PYTHON)))
+ifneq ($(call which_python,$$(sh .ci/find-python $(PYTHON3) 2>/dev/null)),$(call which_python,$(PYTHON)))
 .PHONY: $(INSTALLED)
 endif
 endif

@@ -117,6 +117,8 @@ def test_setup_takes_python_3_12_and_else_3_13_and_else_3_11(tmp_path: Path) -> 
     python_that_says(tmp_path / "python3.12", "Python 3.12.12", 0)
     assert found_python(tmp_path).stdout == "python3.12\n"
     assert found_python(tmp_path, str(thirteen)).stdout == f"{thirteen}\n"
+    assert found_python(tmp_path, "3.13").stdout == f"{thirteen}\n"
+    assert "and found none" in found_python(tmp_path, "3.14").stderr
 
 
 def test_pythons_that_do_not_suit_are_named_with_how_to_get_one(tmp_path: Path) -> None:
@@ -173,6 +175,7 @@ def test_a_python_that_is_asked_for_makes_the_environment_anew_if_it_has_another
     for name in ("requirements.txt", "requirements-dev.txt", "pyproject.toml"):
         (tmp_path / name).touch()
     shutil.copy(CHECKOUT / "Makefile", tmp_path)
+    shutil.copytree(CHECKOUT / ".ci", tmp_path / ".ci")
     python_that_says(tmp_path / ".venv" / "bin" / "python", "of one", 0)
     (tmp_path / ".venv" / "installed").touch()
     other = python_that_says(tmp_path / "other", "of another", 0)

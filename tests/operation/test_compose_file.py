@@ -175,9 +175,9 @@ def test_airflow_understands_the_words_of_a_command(name: str) -> None:
 def test_airflow_understands_the_words_of_a_health_check(name: str) -> None:
     from airflow.cli.cli_parser import get_parser
 
-    (text,) = SERVICES[name]["healthcheck"]["test"][1:]
-    program, *words = text.split()
-    assert (program, callable(get_parser().parse_args(words).func)) == ("airflow", True)
+    kind, timeout, _, program, *words = SERVICES[name]["healthcheck"]["test"]
+    assert (kind, timeout, program) == ("CMD", "timeout", "airflow")
+    assert callable(get_parser().parse_args(words).func)
 
 
 @pytest.mark.spark
