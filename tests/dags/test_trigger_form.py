@@ -162,14 +162,14 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
 
 @pytest.mark.parametrize("text", ["[", "tables: 3", "no_such_key: 1", None])
 def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
-    served: Any, text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served: Any, text: str | None, tmp_path: Path
 ) -> None:
     from starskip.airflow.configured_form import configured_form
+    from starskip.airflow.early_config import early_config
 
-    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     if text is not None:
         (tmp_path / "night.yaml").write_text(text)
-    form = configured_form(CHECKOUT)
+    form = configured_form(early_config(str(tmp_path / "night.yaml")))
     assert list(form) == list(served.params)
     assert "examples" not in form["tables"].schema
 
@@ -290,4 +290,4 @@ def requested(
         run_id="manual",
         conf=conf,
     )
-    return night_request({"dag_run": run, "params": params, "var": {"value": {}}}, CHECKOUT)
+    return night_request({"dag_run": run, "params": params}, str(CHECKOUT / "include/config/night.yaml"))

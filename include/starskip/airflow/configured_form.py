@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import Param, Variable
+from airflow.sdk import Param
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.airflow.night_request import CONFIG_VARIABLE, night_config
+from starskip.airflow.early_config import EarlyConfig
 from starskip.errors import StarskipError
-from starskip.night.configuration.config_document import ConfigDocument, config_document
+from starskip.night.configuration.config_document import ConfigDocument
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.setting_value import allowed_values
@@ -29,17 +29,16 @@ An empty name passes, since the form sends one for every empty line; ``night_req
 _MOST_TABLES = 1_000
 
 
-def configured_form(checkout: Path) -> dict[str, Param]:
-    """Return the params of the nightly DAG as the configuration of its nights has them.
+def configured_form(config: EarlyConfig) -> dict[str, Param]:
+    """Return the params of a nightly DAG as the configuration of its nights has them.
 
-    A configuration that is wrong, or lies in an object store, does not change the form: Airflow reads the DAG
-    file too often to wait for a network, and the first task reports the fault.
+    A configuration that is wrong, or lies in an object store, does not change the form.
     """
-    config = night_config(_variable, checkout)
+    if config.document is None:
+        return trigger_form(family_defaults())
     try:
-        document = None if "://" in config else config_document(config)
-        defaults = family_defaults(document.modules("families") if document else ())
-        return trigger_form(defaults, known_tables(document) if document else ())
+        defaults = family_defaults(config.document.modules("families"))
+        return trigger_form(defaults, known_tables(config.document))
     except (StarskipError, OSError):
         return trigger_form(family_defaults())
 
@@ -61,15 +60,6 @@ def _folders(path: str) -> Iterator[str]:
     if path and Path(path).is_dir():
         with os.scandir(path) as entries:
             yield from islice((entry.name for entry in entries if entry.is_dir()), _MOST_TABLES + 1)
-
-
-def _variable() -> str | None:
-    try:
-        value: str | None = Variable.get(CONFIG_VARIABLE, default=None)
-    except Exception:
-        # An error of Airflow's variables must not lose the DAG; the first task reads the variable again.
-        return None
-    return value
 
 
 def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Param]:

@@ -7,6 +7,7 @@ import json
 import click
 
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.cli.config_template import config_template
 from starskip.cli.format_option import format_option
 from starskip.cli.table_names import table_names
 from starskip.errors import ConfigError
@@ -37,7 +38,13 @@ _COLUMNS = "| setting | default | unit | what | allowed | source |\n|---|---|---
 @click.option(
     "--families", default="", metavar="MODULE,…", help="Python modules of index families of your own."
 )
-@format_option("text", "json", "markdown", note=" The page docs/settings.md is markdown.")
+@format_option(
+    "text",
+    "json",
+    "yaml",
+    "markdown",
+    note=" yaml is a configuration of the night to start from, markdown the page docs/settings.md.",
+)
 def settings(families: str, output: str) -> None:
     """Show the settings by group, with default, unit, effect and bounds.
 
@@ -45,6 +52,7 @@ def settings(families: str, output: str) -> None:
     Examples:
       starskip settings
       starskip settings --families my_module --format json
+      starskip settings --format yaml > night.yaml
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     try:
         known = family_defaults(table_names(families))
@@ -52,6 +60,8 @@ def settings(families: str, output: str) -> None:
         raise click.UsageError(str(error)) from error
     if output == "markdown":
         click.echo(settings_page(known), nl=False)
+    elif output == "yaml":
+        click.echo(config_template(known), nl=False)
     elif output == "json":
         click.echo(json.dumps({"settings": _documents(known)}))
     else:
