@@ -2,7 +2,7 @@
 
 Starts Pinot (fetched with Maven, once) with the sample's segments, and asks a day's queries of its log:
 of the tables as they are, with the advised indexes on columns, and with the config that ``starskip tune
---config-out`` writes with the settings of include/config/night.yaml. What they scanned is read from the
+--output`` writes with the settings of include/config/night.yaml. What they scanned is read from the
 broker's own log. Texts are shown whose entries in the log are not those of the replay: with LIMIT and without
 ORDER BY they depend on the run.
 
@@ -82,7 +82,7 @@ def _advice(log: Path, tables: Sequence[str], folder: Path) -> tuple[dict[str, A
         *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(log)),
         *("--segments", str(SEGMENTS), "--tables", ",".join(tables), "--index", "all", "--format", "json"),
         *("--table-config", *(str(SAMPLE / "config" / f"{table}_table.json") for table in tables)),
-        *("--config-out", *map(str, written), "--pinot-version", "0.11.0"),
+        *("--output", *map(str, written), "--pinot-version", "0.11.0"),
         *(word for each in given for word in ("--set", each)),
     ]
     _told("asking starskip tune")

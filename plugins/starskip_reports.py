@@ -1,51 +1,6 @@
-"""Starskip's report pages inside Airflow: an entry in the navigation and a tab on each run.
+"""The report pages, where Airflow does not find them by the entry point of an installed package."""
 
-Airflow imports this file in each of its processes, tasks too. So the first request, in the API server alone,
-imports the pages.
-"""
+from importlib.metadata import entry_points
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
-from airflow.plugins_manager import AirflowPlugin
-from starskip.airflow.report_places import NAV_ROUTE, RUN_ROUTE, URL_PREFIX
-
-CHECKOUT = Path(__file__).resolve().parents[1]
-
-
-class LazyPages:
-    """The pages as an ASGI application that the first request creates."""
-
-    app: Any = None
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Serve one request."""
-        if self.app is None:
-            from starskip.airflow.report_pages.pages import report_pages
-
-            self.app = report_pages(CHECKOUT)
-        await self.app(scope, receive, send)
-
-
-class StarskipReports(AirflowPlugin):
-    """The pages and their two places; addresses are relative, so that Airflow may stand behind a proxy."""
-
-    name = "starskip_reports"
-    fastapi_apps = [{"app": LazyPages(), "url_prefix": URL_PREFIX, "name": "Starskip reports"}]  # noqa: RUF012
-    external_views = [  # noqa: RUF012
-        {
-            "name": "Starskip",
-            "href": f"{URL_PREFIX.removeprefix('/')}/",
-            "url_route": NAV_ROUTE,
-            "destination": "nav",
-            "nav_top_level": True,
-        },
-        {
-            "name": "Index advice",
-            "href": f"{URL_PREFIX.removeprefix('/')}/runs/{{DAG_ID}}/{{RUN_ID}}",
-            "url_route": RUN_ROUTE,
-            "destination": "dag_run",
-        },
-    ]
+if not [each for each in entry_points(group="airflow.plugins") if each.name == "starskip_reports"]:
+    from starskip.airflow.reports_plugin import StarskipReports as StarskipReports

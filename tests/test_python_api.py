@@ -27,7 +27,8 @@ VALUES = {"Expression", "FORMATS", "Mask", "NUMBERS", "ORDERED", "TEXTS", "TIMES
 """Promised values: a value has no docstring of its own, the page says what it is."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Airflow reads its environment when it is first imported: tests/dags asks for its names.
+@pytest.mark.parametrize("name", [name for name in NAMES if not name.startswith("starskip.airflow.")])
 def test_a_promised_name_is_there_and_says_what_it_is(name: str) -> None:
     found = resolve_name(name)
     if name.rpartition(".")[2] in VALUES:

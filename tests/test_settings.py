@@ -19,7 +19,7 @@ from starskip.settings import Settings, SettingsGroup, setting
 from starskip.settings.declared import Declared
 from starskip.settings.environment import environment_overrides, settings_environment
 from starskip.settings.overrides import with_overrides
-from starskip.settings.setting_value import value_text
+from starskip.settings.setting_value import shown_value, value_text
 
 pytestmark = pytest.mark.slow
 
@@ -56,6 +56,18 @@ def test_the_later_one_wins_if_it_is_present_and_zero_is_present() -> None:
         ("advice.max_indexes", "3.0", 3),
         ("advice.index_budget_bytes", str(2**60 + 1), 2**60 + 1),
         ("advice.index_budget_bytes", "None", None),
+        ("advice.index_budget_bytes", "10MB", 10_000_000),
+        ("advice.index_budget_bytes", "1.5 GiB", 3 << 29),
+        ("advice.index_budget_bytes", "512k", 512_000),
+        ("advice.index_budget_bytes", "1_000", 1_000),
+        ("advice.index_budget_bytes", "1e6", 1_000_000),
+        ("secondary.indexed_sample_bytes", "10,000 B", 10_000),
+        ("advice.min_gain_ratio", "5%", 0.05),
+        ("advice.min_gain_ratio", "2.8 %", 0.028),
+        ("retention.vacuum_grace_hours", "7d", 168),
+        ("advice.choice_time_s", "500ms", 0.5),
+        ("workload.entries_scanned_threshold", "100k", 100_000),
+        ("scoring.window_rows_per_table", "10,000", 10_000),
         ("advice.min_gain_ratio", "0.25", 0.25),
         ("advice.index_kinds", ["range", "star_tree"], "range,star_tree"),
         ("reports.show_literals", "TRUE", True),
@@ -86,7 +98,15 @@ def test_texts_of_files_and_environments_are_converted(place: str, text: Any, va
         ("advice.max_indexes", True, "a whole number of at least 1"),
         ("advice.max_indexes", [1], "a whole number of at least 1"),
         ("workload.look_back_nights", "9" * 5_000, "a whole number from 1 to 3,650"),
-        ("advice.index_budget_bytes", 0, "a whole number of at least 1, or none"),
+        ("advice.index_budget_bytes", 0, "a size of at least 1 byte, such as 10MB or 1.5GiB, or none"),
+        ("advice.index_budget_bytes", "10 miles", "a size of at least 1 byte, such as 10MB"),
+        ("advice.index_budget_bytes", "0.1 B", "a size of at least 1 byte, such as 10MB"),
+        ("advice.index_budget_bytes", "5%", "a size of at least 1 byte, such as 10MB"),
+        ("advice.min_gain_ratio", "5", "a share from 0 to 1, such as 0.05 or 5%"),
+        ("advice.min_gain_ratio", "101%", "a share from 0 to 1, such as 0.05 or 5%"),
+        ("advice.min_gain_ratio", "0,05", "a share from 0 to 1, such as 0.05 or 5%"),
+        ("retention.vacuum_grace_hours", "90 min", "a whole number from 1 to 87,600, such as 90s, 24h or 7d"),
+        ("retention.vacuum_grace_hours", "11 years", "a whole number from 1 to 87,600, such as"),
         ("advice.min_gain_ratio", "nan", "a share from 0 to 1"),
         ("advice.min_gain_ratio", 1.01, "a share from 0 to 1"),
         ("advice.min_gain_ratio", "-0.1", "a share from 0 to 1"),
@@ -254,6 +274,8 @@ def test_settings_are_what_they_are_read_back_as_from_every_place(values: dict[s
     environment = {**settings_environment(texts), "PATH": "/"}
     assert laid_over(environment_overrides(environment, DEFAULTS)) == settings
     assert laid_over(dict(f"{place}={text}".split("=", 1) for place, text in texts.items())) == settings
+    shown = {each.place: shown_value(each, value) for each, value in settings.items()}
+    assert laid_over(shown) == settings
     assert laid_over(yaml.safe_load(yaml.safe_dump(settings_document(settings)))) == settings
 
 

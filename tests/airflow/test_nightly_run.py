@@ -179,8 +179,7 @@ def test_home_and_log_are_nobody_elses(night: Run, tmp_path: Path) -> None:
 
 
 def test_the_sample_keeps_its_artefacts_beside_the_copies_of_its_reports() -> None:
-    from starskip.airflow.night_request import SAMPLE_CONFIG
-    from starskip.airflow.nightly_run import nightly_run
+    from starskip.airflow.nightly_run import SAMPLE_CONFIG, nightly_run
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
     at = datetime(2026, 11, 21, tzinfo=UTC)

@@ -14,7 +14,7 @@ Call = Callable[..., Any]
 
 def test_the_file_and_what_is_said_of_it(call: Call, deep_store: Path, tmp_path: Path) -> None:
     out = tmp_path / "packed.json"
-    result = call("collect-metadata", "--segments", deep_store, "--out", out)
+    result = call("collect-metadata", "--segments", deep_store, "--output", out)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout.splitlines() == [
         "airlineStats: 84 columns of 3 segments, 1,101 rows",
@@ -42,7 +42,7 @@ def test_a_folder_one_table_and_json_in_pinots_spelling(call: Call, deep_store: 
         "damaged": [],
     }
     before = path.read_bytes()
-    call("collect-metadata", "--segments", deep_store, "--out", path, "--tables", "lineitem,lineitem")
+    call("collect-metadata", "--segments", deep_store, "--output", path, "--tables", "lineitem,lineitem")
     assert path.read_bytes() == before, "the same segments, the same file"
 
 
@@ -61,7 +61,7 @@ def test_damaged_segments_are_named_and_the_rest_goes_on(
     call: Call, damaged_store: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "m.json"
-    result = call("collect-metadata", "--segments", damaged_store, "--out", out, "--format", "json")
+    result = call("collect-metadata", "--segments", damaged_store, "--output", out, "--format", "json")
     assert result.exit_code == 0
     document = json.loads(result.stdout)
     assert list(document["tables"]) == ["airlineStats", "lineitem"]
@@ -73,7 +73,7 @@ def test_damaged_segments_are_named_and_the_rest_goes_on(
         f"damaged segment {damaged_store}/airlineStats/bad.tar.gz",
         f"damaged segment {damaged_store}/broken/all.tar.gz",
     ]
-    asked = call("collect-metadata", "--segments", damaged_store, "--out", out, "--tables", "broken")
+    asked = call("collect-metadata", "--segments", damaged_store, "--output", out, "--tables", "broken")
     assert (asked.exit_code, asked.stdout) == (3, "")
     assert "table broken: none of its segments can be read" in asked.stderr
 
@@ -81,13 +81,13 @@ def test_damaged_segments_are_named_and_the_rest_goes_on(
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["--out", "{tmp}/m.json"], 2, "Missing option '--segments'"),
-        (["--segments", "", "--out", "{tmp}/m.json"], 2, "give the folder with one folder a table"),
-        (["--segments", "{store}", "--out", ""], 2, "give a file or folder of this machine"),
-        (["--segments", "{store}", "--out", "s3://b/m.json"], 2, "give a file or folder of this machine"),
-        (["--segments", "{tmp}/none", "--out", "{tmp}/m.json"], 3, "none does not exist"),
-        (["--segments", "{store}", "--out", "{tmp}/a/b/m.json"], 3, "m.json: its folder does not exist"),
-        (["--segments", "{store}", "--out", "{tmp}/m.json", "--tables", "nope"], 3, "unknown table nope"),
+        (["--output", "{tmp}/m.json"], 2, "Missing option '--segments'"),
+        (["--segments", "", "--output", "{tmp}/m.json"], 2, "give the folder with one folder a table"),
+        (["--segments", "{store}", "--output", ""], 2, "give a file or folder of this machine"),
+        (["--segments", "{store}", "--output", "s3://b/m.json"], 2, "give a file or folder of this machine"),
+        (["--segments", "{tmp}/none", "--output", "{tmp}/m.json"], 3, "none does not exist"),
+        (["--segments", "{store}", "--output", "{tmp}/a/b/m.json"], 3, "m.json: its folder does not exist"),
+        (["--segments", "{store}", "--output", "{tmp}/m.json", "--tables", "nope"], 3, "unknown table nope"),
     ],
 )
 def test_bad_input(
@@ -112,7 +112,7 @@ def test_a_file_stays_as_it_was_if_the_new_one_is_not_finished(
     monkeypatch.setattr(
         "starskip.pinot.segments.collect_packed_metadata.packed_metadata", lambda _: map(broken, "x")
     )
-    result = call("collect-metadata", "--segments", deep_store, "--out", out, "--tables", "lineitem")
+    result = call("collect-metadata", "--segments", deep_store, "--output", out, "--tables", "lineitem")
     assert result.exit_code == 1
     assert result.stderr.startswith(f"starskip: {out}: No space left on device: the disk mounted at ")
     assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
@@ -122,7 +122,7 @@ def test_a_file_stays_as_it_was_if_the_new_one_is_not_finished(
 def test_a_device_is_not_replaced(call: Call, deep_store: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    result = call("collect-metadata", "--segments", deep_store, "--out", pipe, "--tables", "lineitem")
+    result = call("collect-metadata", "--segments", deep_store, "--output", pipe, "--tables", "lineitem")
     assert (result.exit_code, result.stdout) == (3, "")
     assert result.stderr == f"starskip: {pipe}: is no file that could be replaced: give another one\n"
     assert pipe.is_fifo()
@@ -131,7 +131,7 @@ def test_a_device_is_not_replaced(call: Call, deep_store: Path, tmp_path: Path) 
 def test_a_link_stays_and_its_target_is_replaced(call: Call, deep_store: Path, tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to("real.json")
     out = tmp_path / "link.json"
-    arguments = ("collect-metadata", "--segments", deep_store, "--tables", "lineitem", "--out", out)
+    arguments = ("collect-metadata", "--segments", deep_store, "--tables", "lineitem", "--output", out)
     assert call(*arguments).exit_code == 0
     assert out.is_symlink()
     assert list(json.loads((tmp_path / "real.json").read_text())["col_meta"]) == ["lineitem"]
@@ -143,7 +143,7 @@ def test_names_on_disk_that_are_no_utf8(call: Call, deep_store: Path, tmp_path: 
     shutil.copytree(deep_store / "lineitem", store / os.fsdecode(b"t\xff"))
     (store / "lineitem" / "lineitem_0.tar.gz").rename(store / "lineitem" / os.fsdecode(b"a\xfe.tar.gz"))
     (store / "lineitem" / os.fsdecode(b"bad\xfe.tar.gz")).write_bytes(b"x" * 999)
-    arguments = ("collect-metadata", "--segments", store, "--out", tmp_path / "m.json", "--format", "json")
+    arguments = ("collect-metadata", "--segments", store, "--output", tmp_path / "m.json", "--format", "json")
     result = call(*arguments)
     assert result.exit_code == 0, result.stderr
     document = json.loads(result.stdout)

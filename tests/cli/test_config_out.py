@@ -1,4 +1,4 @@
-"""``tune --config-out``: the whole table config as it should be, and star-trees of it as indexes in force."""
+"""``tune --output``: the whole table config as it should be, and star-trees of it as indexes in force."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_key_of_the_kind_changes_and_all_else_stays(
 ) -> None:
     out = tmp_path / "new.json"
     more = ("--tables", "lineitem", "--index", "inverted", "--table-config", write(LINEITEM))
-    result = tuned(*more, "--config-out", out)
+    result = tuned(*more, "--output", out)
     assert result.exit_code == 0, result.stderr
     advised = json.loads(result.stdout)["tables"]["lineitem"]["inverted_index_columns"]
     assert advised
@@ -79,7 +79,7 @@ def test_a_star_tree_of_the_config_takes_the_votes_of_what_it_answers(
 
 def test_the_sort_order_has_its_own_key(tuned: Callable[..., Result], write: Write, tmp_path: Path) -> None:
     out, config = tmp_path / "new.json", write(LINEITEM)
-    result = tuned("--tables", "lineitem", "--index", "sorted", "--table-config", config, "--config-out", out)
+    result = tuned("--tables", "lineitem", "--index", "sorted", "--table-config", config, "--output", out)
     order = json.loads(result.stdout)["tables"]["lineitem"]["sorted_column"]
     index_config = LINEITEM["tableIndexConfig"] | {"sortedColumn": [order]}
     assert json.loads(out.read_text()) == LINEITEM | {"tableIndexConfig": index_config}
@@ -89,9 +89,7 @@ def test_a_config_of_another_table_is_written_as_it_was(
     tuned: Callable[..., Result], write: Write, tmp_path: Path
 ) -> None:
     out, config = tmp_path / "new.json", write({"tableName": "other", "x": 1})
-    result = tuned(
-        "--tables", "lineitem", "--index", "inverted", "--table-config", config, "--config-out", out
-    )
+    result = tuned("--tables", "lineitem", "--index", "inverted", "--table-config", config, "--output", out)
     assert "no advice for table other" in result.stderr
     assert json.loads(out.read_text()) == {"tableName": "other", "x": 1}
 
@@ -105,24 +103,34 @@ def test_a_config_of_no_table_of_the_log_is_told(tuned: Callable[..., Result], w
 def test_the_config_may_be_written_over(tuned: Callable[..., Result], write: Write) -> None:
     config = write(LINEITEM)
     config.chmod(0o600)
-    more = ("--tables", "lineitem", "--index", "inverted", "--table-config", config, "--config-out", config)
+    more = ("--tables", "lineitem", "--index", "inverted", "--table-config", config, "--output", config)
     assert tuned(*more).exit_code == 0
     assert json.loads(config.read_text())["tableIndexConfig"]["invertedIndexColumns"]
     assert config.stat().st_mode & 0o777 == 0o600, "it holds a password"
     assert [each.name for each in config.parent.iterdir()] == [config.name]
 
 
-@pytest.mark.parametrize(("out", "code"), [("no/such/folder/x.json", 3), (".", 3)])
+@pytest.mark.parametrize(("out", "code"), [("no/such/folder/x.json", 3), ("no/such/", 3)])
 def test_what_cannot_be_written_is_told_at_once(
     out: str, code: int, tuned: Callable[..., Result], write: Write, tmp_path: Path
 ) -> None:
-    result = tuned("--index", "inverted", "--table-config", write(LINEITEM), "--config-out", tmp_path / out)
+    result = tuned("--index", "inverted", "--table-config", write(LINEITEM), "-o", f"{tmp_path}/{out}")
     assert result.exit_code == code
-    assert "--config-out" in result.stderr.splitlines()[-1]
+    assert "--output" in result.stderr.splitlines()[-1]
+
+
+def test_configs_are_written_into_a_folder_under_their_names(
+    tuned: Callable[..., Result], write: Write, tmp_path: Path
+) -> None:
+    config, folder = write(LINEITEM), f"{tmp_path}/advised/"
+    more = ("--tables", "lineitem", "--index", "inverted", "--table-config", config, "--config-out", folder)
+    assert tuned(*more).exit_code == 0
+    written = json.loads((Path(folder) / config.name).read_text())
+    assert written["tableIndexConfig"]["invertedIndexColumns"]
 
 
 def test_it_is_of_one_config(tuned: Callable[..., Result], tmp_path: Path) -> None:
-    result = tuned("--index", "inverted", "--config-out", tmp_path / "x.json")
+    result = tuned("--index", "inverted", "--output", tmp_path / "x.json")
     assert result.exit_code == 2
     assert "--table-config" in result.stderr
 
@@ -133,7 +141,7 @@ def test_all_chosen_star_trees_are_written_beside_those_in_force(
     out, config = tmp_path / "new.json", ROOT / "config" / "lineitem_table.json"
     night_log = ROOT / "logs" / "broker-2026-11-20.log.gz"
     more = ("--segments", deep_store, "--tables", "lineitem", "--index", "all", "--table-config", config)
-    result = call("tune", "--log", night_log, *more, "--config-out", out, "--format", "json")
+    result = call("tune", "--log", night_log, *more, "--output", out, "--format", "json")
     assert result.exit_code == 0, result.stderr
     chosen = json.loads(result.stdout)["tables"]["lineitem"]["indexes"]
     trees = [
@@ -153,7 +161,7 @@ def test_what_is_odd_in_the_given_config_is_told(
     index_config = {"sortedColumn": ["gone"], "starTreeIndexSpec": {"maxLeafRecords": 10}}
     given = write({"tableName": "lineitem", "fieldConfigList": [of_tier], "tableIndexConfig": index_config})
     more = ("--tables", "lineitem", "--index", "inverted", "--table-config", given)
-    result = tuned(*more, "--config-out", tmp_path / "new.json")
+    result = tuned(*more, "--output", tmp_path / "new.json")
     assert result.exit_code == 0, result.stderr
     warning = "starskip: warning: table lineitem: "
     assert f"{warning}Pinot 0.11 refuses the given config: gone is no column of the schema" in result.stderr
@@ -169,7 +177,7 @@ def test_an_index_that_the_config_must_not_have_is_refused(
 ) -> None:
     given = write({"tableName": "lineitem", "tableIndexConfig": {"noDictionaryColumns": ["l_suppkey"]}})
     more = ("--tables", "lineitem", "--index", "inverted", "--table-config", given)
-    result = tuned(*more, "--config-out", tmp_path / "new.json")
+    result = tuned(*more, "--output", tmp_path / "new.json")
     assert result.exit_code == 0, result.stderr
     advice = json.loads(result.stdout)["tables"]["lineitem"]
     assert "l_suppkey" not in advice["inverted_index_columns"]

@@ -121,13 +121,13 @@ def test_no_faulty_family_changes_the_advice_of_the_others(
     config = {"tableName": "airlineStats", "tableIndexConfig": {"of": "later"}}
     Path("old.json").write_text(json.dumps(config))
     given = ("--table-config", "old.json", "--strategy", "estimation", "--index")
-    plain = tuned(call, deep_store, *given, "inverted,range", "--config-out", "plain.json")
+    plain = tuned(call, deep_store, *given, "inverted,range", "--output", "plain.json")
     Path("broken.py").write_text(FAULTY)
     common = ("--log", LOG, "--segments", deep_store, "--tables", "airlineStats", "--format", "json")
     names = (
         "inverted,range,huge,ghost,block,raising,serving,obstacle,sizing,key,late,late_answer,document,both"
     )
-    result = call("tune", *common, *given, names, "--families", "broken", "--config-out", "new.json")
+    result = call("tune", *common, *given, names, "--families", "broken", "--output", "new.json")
     assert result.exit_code == 0, result.stderr
     advice = json.loads(result.stdout)["tables"]["airlineStats"]
     assert set(advice.pop("not_used")) == set(names.split(",")[2:])

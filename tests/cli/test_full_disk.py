@@ -21,14 +21,14 @@ import sys
 import pyarrow as pa
 from starskip.cli.main import main
 from starskip.advisor.selection.spooled_batches import SpooledBatches
-import starskip.cli.parse_log as parse_log
+import starskip.storage.files.log_files as files
 
 def spool(*_):
     blob = pa.RecordBatch.from_pydict({"a": [open("/dev/urandom", "rb").read(8 << 20)]})
     with SpooledBatches((blob for _ in range(12)), blob.schema):
         pass
 
-parse_log.log_files = spool
+files.log_files = spool
 main(["parse-log", "x"])
 """
 
@@ -79,7 +79,7 @@ def test_a_star_tree(rows: Path, tmp_path: Path) -> None:
 
 def test_a_file_of_metadata(deep_store: Path, tmp_path: Path) -> None:
     tiny = tmp_path / "tiny"
-    command = [INSTALLED, "collect-metadata", "--segments", deep_store, "--out", tiny / "m.json"]
+    command = [INSTALLED, "collect-metadata", "--segments", deep_store, "--output", tiny / "m.json"]
     assert said(tiny, command, "4k").startswith(f"starskip: {tiny}/m.json: ")
 
 
@@ -93,8 +93,8 @@ def test_copies_of_reports(tmp_path: Path) -> None:
     tiny = tmp_path / "tiny"
     program = (
         "import sys; from pathlib import Path; from starskip.reports import export_reports as module\n"
-        "from starskip.cli.main import main; import starskip.cli.parse_log as command\n"
-        "command.log_files = lambda _: module._write(Path(sys.argv[1]) / 'n' / 'r', bytes(9_000), None)\n"
+        "from starskip.cli.main import main; import starskip.storage.files.log_files as files\n"
+        "files.log_files = lambda _: module._write(Path(sys.argv[1]) / 'n' / 'r', bytes(9_000), None)\n"
         "main(['parse-log', 'x'])"
     )
     line = said(tiny, [sys.executable, "-c", program, tiny], "4k")

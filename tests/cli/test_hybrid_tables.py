@@ -56,7 +56,7 @@ def test_one_file_of_both_halves(
 ) -> None:
     given = written(tmp_path / "t.json", {"OFFLINE": OFFLINE, "REALTIME": REALTIME})
     out = tmp_path / "new.json"
-    found = tuned(call, log, deep_store, "--table-config", given, "--config-out", out)
+    found = tuned(call, log, deep_store, "--table-config", given, "--output", out)
     assert list(found) == ["airlineStats_OFFLINE", "airlineStats_REALTIME"]
     assert set(found["airlineStats_OFFLINE"]["inverted_index_columns"]) == {"Origin", "Dest"}
     assert set(found["airlineStats_REALTIME"]["inverted_index_columns"]) == {"Carrier", "Dest"}
@@ -75,7 +75,7 @@ def test_a_file_and_an_output_for_each_half(
     more: tuple[str | Path, ...] = (
         "--table-config",
         *given,
-        "--config-out",
+        "--output",
         *outs,
         "--tables",
         "airlineStats",
@@ -107,7 +107,7 @@ def test_folders_of_halves_make_a_hybrid_table(
 def test_there_are_as_many_outputs_as_configs(call: Callable[..., Result], log: Path, tmp_path: Path) -> None:
     given = written(tmp_path / "t.json", OFFLINE)
     options = ("--log", log, "--segments", tmp_path, "--index", "all", "--table-config", given)
-    result = call("tune", *options, "--config-out", tmp_path / "a.json", tmp_path / "b.json")
+    result = call("tune", *options, "--output", tmp_path / "a.json", tmp_path / "b.json")
     assert result.exit_code == 2
     assert "give one FILE for each FILE of --table-config" in result.stderr
 
@@ -141,6 +141,6 @@ def test_a_guess_is_of_the_halves_too(call: Callable[..., Result], deep_store: P
 def test_no_output_is_of_two_configs(call: Callable[..., Result], log: Path, tmp_path: Path) -> None:
     given = [written(tmp_path / f"{each['tableType']}.json", each) for each in (REALTIME, OFFLINE)]
     options = ("--log", log, "--segments", tmp_path, "--index", "all", "--table-config", *given)
-    result = call("tune", *options, "--config-out", tmp_path / "a.json", tmp_path / "x" / ".." / "a.json")
+    result = call("tune", *options, "--output", tmp_path / "a.json", tmp_path / "x" / ".." / "a.json")
     assert result.exit_code == 2
-    assert "--config-out: one FILE is given twice" in result.stderr
+    assert "--output: one FILE is given twice" in result.stderr

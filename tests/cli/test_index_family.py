@@ -104,7 +104,7 @@ def test_it_is_weighed_against_indexes_on_columns_and_written_into_the_config(
     given = ("--families", "partitions", "--index", "inverted,partition", "--table-config", "old.json")
     given = (*given, "--selectivity-threshold", "20")  # an index on the column itself would save more
     (only,) = tuned(call, deep_store, *given, "--max-indexes", "1")["indexes"]
-    advice = tuned(call, deep_store, *given, "--config-out", "new.json", "--max-indexes", "8")
+    advice = tuned(call, deep_store, *given, "--output", "new.json", "--max-indexes", "8")
     families = [each["family"] for each in advice["indexes"]]
     assert set(families) == {"inverted", "partition"}
     assert only["family"] in families
@@ -124,7 +124,7 @@ def test_all_chosen_answers_of_a_family_are_written(
     config = {"tableName": "airlineStats", "tableIndexConfig": {"bloomFilterColumns": ["Dest"]}}
     Path("old.json").write_text(json.dumps(config))
     given = ("--families", "blooms", "--index", "bloom", "--table-config", "old.json")
-    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    advice = tuned(call, deep_store, *given, "--output", "new.json")
     assert [each["columns"] for each in advice["indexes"]] == [["Carrier"], ["Origin"]]
     new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
     assert new == {"bloomFilterColumns": ["Dest", "Carrier", "Origin"]}
@@ -211,7 +211,7 @@ def test_the_path_family_of_the_page_has_its_own_words_and_codes(
     config = {"tableName": "airlineStats", "tableIndexConfig": {"fstIndexColumns": ["Dest"]}}
     Path("old.json").write_text(json.dumps(config))
     given = ("--families", "texts", "--index", "fst", "--table-config", "old.json")
-    advice = tuned(call, deep_store, *given, "--config-out", "new.json")
+    advice = tuned(call, deep_store, *given, "--output", "new.json")
     chosen = [each["columns"][0] for each in advice["indexes"]]
     new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
     dropped = [drop["columns"][0] for drop in advice["drops"]]

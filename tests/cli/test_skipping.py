@@ -75,7 +75,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (["--index", "metricdist:word:foo"], "write metricdist:COLUMN"),
         (["--index", "minmax:ts", "--option", "foo"], "'foo' is not KEY=VALUE"),
         (["--index", "minmax:ts", "--option", "=foo"], "'=foo' is not KEY=VALUE"),
-        (["--index", "minmax:ts", "--format", "nosuch"], "'nosuch' is not one of 'parquet', 'orc', 'avro'"),
+        (["--index", "minmax:ts", "--format", "nosuch"], "'nosuch' is not one of 'text', 'json', 'parquet'"),
         (["--index", "minmax:ts", "--index", "foo:ts"], "no index type is called foo"),
         ([], "Missing option '--index'"),
     ],
@@ -174,6 +174,6 @@ def test_what_others_raise_is_no_fault_of_a_module(
     call: Call, here: Path, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (here / "flawed_types.py").write_text("")
-    monkeypatch.setattr("starskip.cli.skipping_contents.describe_metadata", lambda *_: 1 / 0)
+    monkeypatch.setattr("starskip.file_metadata.describe_metadata.describe_metadata", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         call("skipping", "describe", table, "--module", "flawed_types")

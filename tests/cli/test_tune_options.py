@@ -23,7 +23,7 @@ def metadata(call: Call, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Packed metadata of all of the sample's segments."""
     path = tmp_path_factory.mktemp("packed") / "metadata.json"
     segments = Path(__file__).parents[2] / "include" / "sample" / "segments"
-    assert call("collect-metadata", "--segments", segments, "--out", path).exit_code == 0
+    assert call("collect-metadata", "--segments", segments, "--output", path).exit_code == 0
     return str(path)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,3 +29,11 @@ def dag_bag(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def nightly(dag_bag: Any) -> Any:
     return dag_bag.dags["index_advisor_nightly"]
+
+
+@pytest.fixture(scope="session")
+def configured_job(dag_bag: Any) -> Callable[[Path | str, str], Any]:
+    """Return what makes a task of the DAG whose nights a configuration describes."""
+    from starskip.airflow import index_advisor_dag
+
+    return lambda config, task_id: index_advisor_dag(config).get_task(task_id)

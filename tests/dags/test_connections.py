@@ -132,3 +132,17 @@ def test_what_is_secret_is_masked_in_logs(connections: Any, monkeypatch: pytest.
     monkeypatch.setenv(f"{VARIABLE}KEYS", json.dumps({"conn_type": "generic", "password": json.dumps(keys)}))
     connections().use({})
     assert redact(f"a dGhlLVNFQ1JFVA== b {keys['pii']}") == "a *** b ***"
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [("spark://local[2]", "is missing or cannot be read"), ('{"conn_type": "spark"}', "names no master")],
+)
+def test_a_connection_that_the_provider_would_take_for_another_cluster_is_refused(
+    connections: Any, monkeypatch: pytest.MonkeyPatch, written: str, message: str
+) -> None:
+    from starskip.airflow.spark_stage_operator import _connection
+
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", written)
+    with pytest.raises(ConfigError, match=f"spark_default {message}.*: give it as JSON"):
+        _connection("spark_default")

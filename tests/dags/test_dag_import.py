@@ -34,6 +34,7 @@ import json, sys
 import airflow.sdk
 from airflow.sdk import DAG, BaseHook, CronDataIntervalTimetable, Param, TriggerRule, chain, task
 from airflow.sdk.configuration import conf
+from airflow.sdk.definitions.param import ParamsDict
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 before = set(sys.modules)
 sys.path.insert(0, sys.argv[1])

@@ -16,7 +16,7 @@ from starskip.night.configuration.night_from_config import night_from_config
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
-CHECKOUT = Path(__file__).parents[2]
+SAMPLE = Path(__file__).parents[2] / "include" / "config" / "night.yaml"
 
 
 def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
@@ -35,12 +35,12 @@ def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any
     assert len(nightly.tasks) == len(found)
 
 
-def test_every_stage_submits_the_job_file_of_its_name(nightly: Any) -> None:
-    jobs = {task.task_id: task.application for task in nightly.tasks if hasattr(task, "application")}
-    assert len(jobs) == 10
-    for task_id, application in jobs.items():
-        assert Path(application) == CHECKOUT / "spark_jobs" / f"{task_id}.py"
-        assert Path(application).is_file()
+def test_every_stage_submits_the_one_file_of_the_package(nightly: Any) -> None:
+    import starskip
+
+    jobs = {task.application for task in nightly.tasks if hasattr(task, "application")}
+    assert jobs == {str(Path(starskip.__file__).parent / "night" / "job" / "run_stage.py")}
+    assert Path(*jobs).is_file()
 
 
 def test_stages_and_gates_are_tried_twice_and_the_last_task_runs_whatever_came_before(nightly: Any) -> None:
@@ -145,7 +145,7 @@ def test_params_that_make_no_sense_are_refused_before_anything_starts(
 def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nightly: Any) -> None:
     request = requested(nightly, tables=["lineitem", "orders"])
     assert request.job_arguments() == [
-        f"--config={CHECKOUT}/include/config/night.yaml",
+        f"--config={SAMPLE}",
         "--run-date=2026-11-20",
         "--run-id=manual; rm -rf .",
         "--tables=lineitem,orders",
@@ -156,9 +156,11 @@ def test_a_backfill_builds_nothing_whatever_its_params_say(nightly: Any) -> None
     from starskip.airflow.night_request import night_request
 
     context = context_of(nightly, **{"building.build_indexes": True})
-    assert night_request(context, CHECKOUT).job_environment() == {"STARSKIP_BUILDING__BUILD_INDEXES": "True"}
+    assert night_request(context, str(SAMPLE)).job_environment() == {
+        "STARSKIP_BUILDING__BUILD_INDEXES": "True"
+    }
     context["dag_run"].run_type = "backfill"
-    request = night_request(context, CHECKOUT)
+    request = night_request(context, str(SAMPLE))
     assert request.job_environment() == {"STARSKIP_BUILDING__BUILD_INDEXES": "false"}
     assert not request.night(datetime(2026, 11, 21, tzinfo=UTC)).settings.building.build_indexes
 
@@ -188,6 +190,8 @@ def test_a_job_is_submitted_with_its_settings_in_its_environment(
     job = copy.copy(nightly.task_dict["score_votes"])
     job.__dict__["_hook"] = None
     job.execute(context_of(nightly, **{"advice.max_indexes": 3}))
+    assert submitted["application_args"][0] == "score_votes"
+    assert submitted["name"] == "score_votes:2026-11-20"
     assert submitted["env_vars"] == {"STARSKIP_ADVICE__MAX_INDEXES": "3"}
     assert "--run-date=2026-11-20" in submitted["application_args"]
     assert not any(argument.startswith("--set") for argument in submitted["application_args"])
@@ -205,13 +209,15 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> Callable[[], str | None]:
     return lambda: os.environ.get("AWS_SECRET_ACCESS_KEY")
 
 
-def test_tasks_take_the_keys_of_the_store(nightly: Any, keys: Callable[[], str | None]) -> None:
+def test_tasks_take_the_keys_of_the_store(
+    nightly: Any, configured_job: Any, keys: Callable[[], str | None]
+) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
     for task_id in ("check_score_votes", "finish_night"):
         os.environ["AWS_SECRET_ACCESS_KEY"] = ""
-        gate = nightly.task_dict[task_id]
-        asked = context_of(nightly, variable="no-such-file.yaml")
+        gate = configured_job("no-such-file.yaml", task_id)
+        asked = context_of(nightly)
         with pytest.raises(AirflowFailException, match=r"no-such-file\.yaml"):
             gate.python_callable(*gate.op_args, **asked)
         assert keys() == "the SECRET"
@@ -221,15 +227,14 @@ def test_tasks_take_the_keys_of_the_store(nightly: Any, keys: Callable[[], str |
     assert keys() == "the SECRET"
 
 
-def test_who_only_asks_what_a_run_is_about_gets_no_keys(
-    nightly: Any, keys: Callable[[], str | None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_only_asks_what_a_run_is_about_gets_no_keys(nightly: Any, keys: Callable[[], str | None]) -> None:
     """The API server asks it for its pages, and would keep them."""
-    from starskip.airflow.report_pages import asked_night
+    from starskip.airflow.report_pages.asked_night import night_of_run
+    from starskip.airflow.report_pages.nightly_dags import NightlyDag
 
-    monkeypatch.setattr(asked_night, "_variable", lambda: None)
     requested(nightly)
-    asked_night.night_of_run(CHECKOUT, run_of(run_date="2026-11-20"))
+    for dag in (NightlyDag("d", str(SAMPLE), "/a/store"), NightlyDag("d", str(SAMPLE))):
+        night_of_run(dag, run_of(run_date="2026-11-20"))
     assert keys() == ""
 
 
@@ -250,14 +255,6 @@ def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -
     assert frozenset(parsed.tables) == night.tables
     assert settings == night.settings
     assert settings.advice.max_indexes == 3
-
-
-def test_the_configuration_comes_from_the_environment_then_the_variable_then_the_sample(
-    nightly: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-variable.yaml"
-    monkeypatch.setenv("STARSKIP_CONFIG", "of-the-environment.yaml")
-    assert requested(nightly, variable="of-the-variable.yaml").config == "of-the-environment.yaml"
 
 
 def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> None:
@@ -325,14 +322,13 @@ def run_of(**given: Any) -> SimpleNamespace:
     )
 
 
-def context_of(nightly: Any, variable: str | None = None, **given: Any) -> dict[str, Any]:
-    values = {"starskip_config": variable} if variable else {}
+def context_of(nightly: Any, **given: Any) -> dict[str, Any]:
     told = SimpleNamespace(task_id="a task", xcom_push=lambda **_: None)
     params = checked(nightly, **given)
-    return {"dag_run": run_of(**given), "params": params, "var": {"value": values}, "ti": told}
+    return {"dag_run": run_of(**given), "params": params, "ti": told}
 
 
-def requested(nightly: Any, variable: str | None = None, **given: Any) -> Any:
+def requested(nightly: Any, **given: Any) -> Any:
     from starskip.airflow.night_request import night_request
 
-    return night_request(context_of(nightly, variable, **given), CHECKOUT)
+    return night_request(context_of(nightly, **given), str(SAMPLE))

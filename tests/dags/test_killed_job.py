@@ -18,7 +18,6 @@ import psutil
 import pytest
 from job_context import context_of
 
-CHECKOUT = Path(__file__).parents[2]
 pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 # As spark-submit does in client mode: Java, which starts the job's Python, which may start workers.
@@ -54,7 +53,6 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     )
     connection = {"conn_type": "spark", "host": "local[2]", "extra": {"spark-binary": "spark3-submit"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     return tmp_path
 
@@ -79,10 +77,12 @@ def wait_for(is_so: Callable[[], Any]) -> None:
         time.sleep(0.1)
 
 
-def test_a_task_that_is_told_to_end_ends_java_python_and_workers(nightly: Any, house: Path) -> None:
+def test_a_task_that_is_told_to_end_ends_java_python_and_workers(
+    nightly: Any, configured_job: Any, house: Path
+) -> None:
     from airflow.sdk.exceptions import AirflowException
 
-    job = nightly.task_dict["score_votes"]
+    job = configured_job(house / "night.yaml", "score_votes")
     killer = threading.Thread(target=lambda: (wait_for(lambda: pids(house)), job.on_kill()))
     killer.start()
     with pytest.raises(AirflowException):
@@ -100,12 +100,13 @@ def test_who_started_a_process_that_is_ended_learns_how_it_ended() -> None:
 
 
 def test_another_try_first_ends_the_job_that_a_killed_try_left(
-    nightly: Any, house: Path, capfd: pytest.CaptureFixture[str]
+    nightly: Any, configured_job: Any, house: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from starskip.airflow.night_request import night_request
 
-    job = nightly.task_dict["score_votes"]
-    arguments = night_request(context_of(nightly), CHECKOUT).job_arguments()
+    job = configured_job(house / "night.yaml", "score_votes")
+    request = night_request(context_of(nightly), str(house / "night.yaml"))
+    arguments = ["score_votes", *request.job_arguments()]
     left = subprocess.Popen([house / "bin" / "spark3-submit", job.application, *arguments])
     other = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(600)", job.application, *arguments[:-1], "--tables=x"]

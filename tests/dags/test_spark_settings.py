@@ -48,7 +48,7 @@ Submit = Callable[..., Submitted]
 
 
 @pytest.fixture
-def submit(nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submit:
+def submit(nightly: Any, configured_job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submit:
     """Submit score_votes to a program that notes its command line."""
     from airflow.sdk import BaseHook
 
@@ -67,9 +67,8 @@ def submit(nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sub
             "extra": {"spark-binary": "spark3-submit", **extra},
         }
         monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
-        monkeypatch.setenv("STARSKIP_CONFIG", str(path))
         assert BaseHook.get_connection("spark_default").host == "local[2]"
-        job = nightly.task_dict["score_votes"]
+        job = configured_job(path, "score_votes")
         job.execute(context_of(nightly))
         of_job = {name: tmp_path / name for name in ("words", "properties", "mode")}
         texts = {name: file.read_text() if file.exists() else None for name, file in of_job.items()}
@@ -135,7 +134,7 @@ def test_what_spark_defaults_says_still_counts_beside_a_secret(
 
 
 def test_a_night_without_a_log_submits_no_job(
-    nightly: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    nightly: Any, configured_job: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
     from airflow.sdk.exceptions import AirflowFailException
@@ -145,10 +144,9 @@ def test_a_night_without_a_log_submits_no_job(
         "store: {artefacts: a}\n"
         f"sources: {{segments_root: {sample}/segments, log_paths: {sample}/logs/broker-2026-11-18.log.gz}}\n"
     )
-    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     monkeypatch.setattr(SparkSubmitOperator, "execute", lambda *_: pytest.fail("a job was submitted"))
     with pytest.raises(AirflowFailException, match="no log of 2026-11-20: 1 log files hold no record"):
-        nightly.task_dict["collect_segment_metadata"].execute(context_of(nightly))
+        configured_job(tmp_path / "night.yaml", "collect_segment_metadata").execute(context_of(nightly))
 
 
 @pytest.mark.parametrize(

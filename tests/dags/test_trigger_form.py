@@ -31,9 +31,9 @@ TAKEN: dict[str, list[Any]] = {
     "scoring.pinot_version": ["0.11", "1.2.0", "1.5.0-SNAPSHOT"],
     "advice.index_kinds": [["inverted"], ["inverted", "range", "star_tree"], []],
     "advice.max_indexes": [1, 64],
-    "advice.min_gain_ratio": [0, 0.05, 1],
+    "advice.min_gain_ratio": [0, 0.05, 1, "5%", "0.5 %", "0.05", "1", "100%", ".5"],
     "advice.choice_time_s": [0.1, 20, 600],
-    "advice.index_budget_bytes": [1, 50_000_000],
+    "advice.index_budget_bytes": [1, 50_000_000, "50 MB", "1.5GiB", "512k", "10,000", "1_000"],
     "advice.desirable_entries_scanned_in_filter": [1, 10_000],
     "advice.desirable_query_ratio": [0.5],
     "workload.look_back_nights": [1, 14],
@@ -82,9 +82,9 @@ REFUSED: dict[str, list[Any]] = {
     "scoring.pinot_version": ["latest", "1", "0.11; drop"],
     "advice.index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
     "advice.max_indexes": [0, -8, 2.5, "8"],
-    "advice.min_gain_ratio": [-0.1, 1.1],
+    "advice.min_gain_ratio": [-0.1, 1.1, "101%", "5", "-1%", "5 apples", "", "%"],
     "advice.choice_time_s": [0, "soon"],
-    "advice.index_budget_bytes": [0, "50 MB"],
+    "advice.index_budget_bytes": [0, "0", "50 miles", "-1 MB", "MB", ""],
     "advice.desirable_entries_scanned_in_filter": [0],
     "advice.desirable_query_ratio": [2],
     "workload.look_back_nights": [0, 3_651],
@@ -162,14 +162,14 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
 
 @pytest.mark.parametrize("text", ["[", "tables: 3", "no_such_key: 1", None])
 def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
-    served: Any, text: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    served: Any, text: str | None, tmp_path: Path
 ) -> None:
     from starskip.airflow.configured_form import configured_form
+    from starskip.airflow.early_config import early_config
 
-    monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
     if text is not None:
         (tmp_path / "night.yaml").write_text(text)
-    form = configured_form(CHECKOUT)
+    form = configured_form(early_config(str(tmp_path / "night.yaml")))
     assert list(form) == list(served.params)
     assert "examples" not in form["tables"].schema
 
@@ -290,4 +290,4 @@ def requested(
         run_id="manual",
         conf=conf,
     )
-    return night_request({"dag_run": run, "params": params, "var": {"value": {}}}, CHECKOUT)
+    return night_request({"dag_run": run, "params": params}, str(CHECKOUT / "include/config/night.yaml"))

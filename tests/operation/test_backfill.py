@@ -114,13 +114,15 @@ def seen(
     local_submit(programs / "spark-submit", job_server, ON_A_CLUSTER, of_backfill)
     (programs / "sitecustomize.py").write_text(_AT_START)
     port, scheduler_port = free_ports(2)
+    host, _, port_of_master = spark_cluster.connection.rpartition(":")
+    event_log = {"spark.eventLog.enabled": True, "spark.eventLog.dir": f"file://{events}"}
+    connection = {"conn_type": "spark", "host": host, "port": int(port_of_master), "extra": event_log}
     caller = {
         # Other tests name a home of Airflow's, whose database this one is not.
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
         "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": postgres_url,
-        "AIRFLOW_CONN_SPARK_DEFAULT": spark_cluster.connection,
+        "AIRFLOW_CONN_SPARK_DEFAULT": json.dumps(connection),
         "STARSKIP_CONFIG": str(house.config),
-        "STARSKIP_SPARK_EVENT_LOG": f"file://{events}",
     }
     environment = airflow_environment(operation.CHECKOUT, caller, home=home, port=port) | {
         "AIRFLOW__API_AUTH__JWT_SECRET": "a secret of the test, long enough for it",

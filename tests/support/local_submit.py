@@ -31,7 +31,7 @@ _PROGRAM = """#!{python} -SE
 import json, os, socket, sys
 words = sys.argv[1:]
 job = next(word for word in words if word.endswith(".py"))
-if os.path.basename(job)[:-3] in {stages!r} and set({where!r}) <= set(words):
+if words[words.index(job) + 1] in {stages!r} and set({where!r}) <= set(words):
     os.execv({real!r}, [{real!r}, *words])
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({server!r})

@@ -30,7 +30,7 @@ ABOVE_LIBRARIES = ("advisor", "night", "reports", "airflow", "cli")
 
 
 HOMES = {
-    "pyspark": ("spark", "night.stage_job"),
+    "pyspark": ("spark", "night.stage_job", "night.job"),
     "great_expectations": ("night.quality",),
     "airflow": ("airflow",),
 }

@@ -131,7 +131,7 @@ def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit)
     assert pictures.count() >= 2
     assert all(pictures.nth(i).evaluate("each => each.naturalWidth > 0") for i in range(pictures.count()))
     visit.shoot("report")
-    assert visit.tab.url == f"{visit.address}/plugin/starskip/starskip/tables/lineitem/{NIGHT}"
+    assert visit.tab.url == f"{visit.address}/plugin/starskip/starskip/dags/{DAG}/tables/lineitem/{NIGHT}"
 
     with visit.tab.expect_download() as downloaded:
         pages.get_by_role("link", name="JSON").click()
@@ -149,7 +149,7 @@ def test_from_the_navigation_to_a_report_its_files_and_its_history(visit: Visit)
 
 @pytest.mark.slow
 def test_a_report_has_an_address_of_its_own_inside_of_airflow(visit: Visit) -> None:
-    visit.go("/plugin/starskip/starskip/tables/lineitem/2026-11-19")
+    visit.go(f"/plugin/starskip/starskip/dags/{DAG}/tables/lineitem/2026-11-19")
     report = visit.frame("Starskip").frame_locator("iframe")
     report.get_by_text("night of 2026-11-19").wait_for()
     assert visit.is_clean()
@@ -192,7 +192,7 @@ def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, cho
     # The lightest page of this origin.
     visit.go("/api/v2/version")
     visit.tab.evaluate("chosen => localStorage.setItem('theme', chosen)", chosen)
-    visit.go(f"/plugin/starskip/starskip/tables/lineitem/{NIGHT}")
+    visit.go(f"/plugin/starskip/starskip/dags/{DAG}/tables/lineitem/{NIGHT}")
     pages = visit.frame("Starskip")
     report = pages.frame_locator("iframe")
     report.get_by_text(f"night of {NIGHT}").wait_for()
@@ -204,7 +204,9 @@ def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, cho
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", ["", f"/starskip/nights/{NIGHT}", "/starskip/tables/lineitem"])
+@pytest.mark.parametrize(
+    "path", ["", f"/starskip/dags/{DAG}/nights/{NIGHT}", f"/starskip/dags/{DAG}/tables/lineitem"]
+)
 def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
     visit.tab.set_viewport_size({"width": 400, "height": 850})
     visit.go(f"/plugin/starskip{path}")
@@ -243,7 +245,7 @@ def test_a_script_that_someone_wrote_into_a_stored_page_does_not_run(visit: Visi
     house.publish("2026-11-17", "tampered", {**files, "report.html": attack.join(
         files["report.html"].split(b"</main>"))})  # fmt: skip
     for path in ("", "/report.html"):
-        visit.go(f"/starskip/tables/tampered/2026-11-17{path}")
+        visit.go(f"/starskip/dags/{DAG}/tables/tampered/2026-11-17{path}")
         inner = visit.tab.frame_locator("iframe") if not path else visit.tab
         inner.get_by_text("tampered", exact=True).last.wait_for()
     assert visit.dialogs == []
@@ -254,7 +256,7 @@ def test_a_script_that_someone_wrote_into_a_stored_page_does_not_run(visit: Visi
 
 @pytest.mark.slow
 def test_an_unknown_night_and_another_dag_are_told_in_words(visit: Visit) -> None:
-    visit.go("/plugin/starskip/starskip/nights/2020-01-01")
+    visit.go(f"/plugin/starskip/starskip/dags/{DAG}/nights/2020-01-01")
     visit.frame("Starskip").get_by_text("There is no report for the night of 2020-01-01").wait_for()
     visit.shoot("missing")
     # That the answer is a 404 is what the browser's console says; nothing else is wrong.

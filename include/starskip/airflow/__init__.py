@@ -1,1 +1,25 @@
-"""The only importer of Airflow: the operators of the DAG, its trigger form, and the report pages."""
+"""The only importer of Airflow: the nightly DAG, its operators and trigger form, and the report pages.
+
+A DAG file asks for ``index_advisor_dag`` here; it is imported when it is asked for, since every module of
+this folder imports this one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starskip.extras import needing_extra
+
+if TYPE_CHECKING:
+    from starskip.airflow.nightly_dag import index_advisor_dag
+
+__all__ = ["index_advisor_dag"]
+
+
+def __getattr__(name: str) -> Any:
+    """Return the public name; Airflow is imported with it."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with needing_extra("airflow"):
+        from starskip.airflow.nightly_dag import index_advisor_dag
+    return index_advisor_dag

@@ -9,15 +9,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from airflow.sdk import Param, Variable
+from airflow.sdk import Param
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.airflow.night_request import CONFIG_VARIABLE, night_config
+from starskip.airflow.early_config import EarlyConfig
 from starskip.errors import StarskipError
-from starskip.night.configuration.config_document import ConfigDocument, config_document
+from starskip.night.configuration.config_document import ConfigDocument
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.setting_value import allowed_values
+from starskip.settings.written_number import has_pattern, is_share, number_pattern
 
 TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
 """Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
@@ -28,17 +29,16 @@ An empty name passes, since the form sends one for every empty line; ``night_req
 _MOST_TABLES = 1_000
 
 
-def configured_form(checkout: Path) -> dict[str, Param]:
-    """Return the params of the nightly DAG as the configuration of its nights has them.
+def configured_form(config: EarlyConfig) -> dict[str, Param]:
+    """Return the params of a nightly DAG as the configuration of its nights has them.
 
-    A configuration that is wrong, or lies in an object store, does not change the form: Airflow reads the DAG
-    file too often to wait for a network, and the first task reports the fault.
+    A configuration that is wrong, or lies in an object store, does not change the form.
     """
-    config = night_config(_variable, checkout)
+    if config.document is None:
+        return trigger_form(family_defaults())
     try:
-        document = None if "://" in config else config_document(config)
-        defaults = family_defaults(document.modules("families") if document else ())
-        return trigger_form(defaults, known_tables(document) if document else ())
+        defaults = family_defaults(config.document.modules("families"))
+        return trigger_form(defaults, known_tables(config.document))
     except (StarskipError, OSError):
         return trigger_form(family_defaults())
 
@@ -60,15 +60,6 @@ def _folders(path: str) -> Iterator[str]:
     if path and Path(path).is_dir():
         with os.scandir(path) as entries:
             yield from islice((entry.name for entry in entries if entry.is_dir()), _MOST_TABLES + 1)
-
-
-def _variable() -> str | None:
-    try:
-        value: str | None = Variable.get(CONFIG_VARIABLE, default=None)
-    except Exception:
-        # An error of Airflow's variables must not lose the DAG; the first task reads the variable again.
-        return None
-    return value
 
 
 def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Param]:
@@ -125,7 +116,11 @@ def _schema(declared: Declared, choices: list[str]) -> dict[str, Any]:
         given = {name: bound for name, bound in bounds.items() if bound is not None}
         # Beside the type, the form would make bounds limits of the field, and replace a number beyond them by
         # the nearest limit. In here they are only judged, and Airflow refuses the number by name.
-        return {"type": ["null", "integer" if declared.kind is int else "number"], "allOf": [given]}
+        kind = "integer" if declared.kind is int else "number"
+        if has_pattern(facts.unit) and (not is_share(facts.unit) or given == {"minimum": 0, "maximum": 1}):
+            # The first type makes a field of text, for ``5%`` and ``10MB``; numbers are still taken.
+            return {"type": ["null", "string", kind], "allOf": [given], "pattern": number_pattern(facts.unit)}
+        return {"type": ["null", kind], "allOf": [given]}
     if facts.json_values:
         values = dict(facts.json_values)
         return {"type": ["null", "object"], "additionalProperties": values, "maxProperties": 1000}

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from difflib import get_close_matches
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starskip.advisor.families.family_settings import family_defaults
@@ -18,11 +17,6 @@ from starskip.settings.environment import settings_environment
 
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
-
-CONFIG_VARIABLE = "starskip_config"
-"""Airflow variable, and in capitals environment variable, that names the night's configuration file."""
-
-SAMPLE_CONFIG = "include/config/night.yaml"
 
 NIGHT_PARAMS = ("run_date", "tables")
 """The params that are no settings."""
@@ -73,16 +67,8 @@ class NightRequest:
         return night_from_config(self.config, arguments, os.environ)
 
 
-def night_config(variable: Callable[[], str | None], checkout: Path) -> str:
-    """Return the configuration file: the environment's, else the ``variable``'s, else the sample's."""
-    return os.environ.get(CONFIG_VARIABLE.upper()) or variable() or str(checkout / SAMPLE_CONFIG)
-
-
-def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
-    """Return the request of the run of a task's ``context``.
-
-    The environment names the configuration, else the Airflow variable, else it is the sample's below
-    ``checkout``.
+def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
+    """Return the request of the run of a task's ``context``; ``config``: the configuration of its nights.
 
     Raises ConfigError for a run_date that is no date, or that would make each day of a backfill the same
     night; for tables that are all blank, which must not mean all tables; for a setting that is too long for
@@ -94,7 +80,6 @@ def night_request(context: Mapping[str, Any], checkout: Path) -> NightRequest:
         raise ConfigError(
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
-    config = night_config(lambda: context["var"]["value"].get(CONFIG_VARIABLE, None), checkout)
     given = _settings(run.conf or {}, params, config)
     # Built artefacts are current state: days of the past only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}

@@ -19,7 +19,6 @@ from starskip.airflow.airflow_database import migrate_database
 from starskip.airflow.airflow_environment import airflow_environment
 from starskip.airflow.connections import Connections
 from starskip.airflow.followed_command import follow_command
-from starskip.airflow.night_request import CONFIG_VARIABLE, SAMPLE_CONFIG
 from starskip.airflow.night_summary import night_summary
 from starskip.airflow.private_home import private_home
 from starskip.airflow.report_places import DAG_ID
@@ -29,6 +28,11 @@ from starskip.night.configuration.night_from_config import NightArguments, night
 from starskip.night.listed_tables import listed_tables
 from starskip.reports.export_reports import export_reports
 from starskip.storage.file_access import READABLE_BY
+
+CONFIG = "STARSKIP_CONFIG"
+"""Environment variable by which the checkout's DAG file takes another configuration than the sample's."""
+
+SAMPLE_CONFIG = "include/config/night.yaml"
 
 
 @click.command()
@@ -77,8 +81,8 @@ def nightly_run(
     names = listed_tables(tables)
     params = {"run_date": night_date.isoformat(), "tables": names, **dict(_param(item) for item in settings)}
     environment = airflow_environment(checkout, os.environ, home=home)
-    config = _config(environment.get(CONFIG_VARIABLE.upper()) or SAMPLE_CONFIG)
-    environment[CONFIG_VARIABLE.upper()] = config
+    config = _config(environment.get(CONFIG) or SAMPLE_CONFIG)
+    environment[CONFIG] = config
     log = private_home(home) / f"night-{night_date}.log"
     click.echo(f"Night of {night_date}; the full log is {log}")
     migrate_database(home, environment, log)

@@ -5,7 +5,13 @@ from __future__ import annotations
 from urllib.parse import quote
 
 DAG_ID = "index_advisor_nightly"
-"""The DAG whose readers may read its reports."""
+"""The nightly DAG, unless its file names it otherwise."""
+
+TAG = "starskip"
+"""The tag of every nightly DAG."""
+
+REPORTING = "write_report"
+"""The task that publishes the reports, and knows where they are."""
 
 URL_PREFIX = "/starskip"
 NAV_ROUTE = "starskip"

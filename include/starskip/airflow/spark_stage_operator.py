@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,7 +25,7 @@ from starskip.airflow.job_processes import end_processes, job_processes, with_de
 from starskip.airflow.night_request import night_request
 from starskip.airflow.package_zip import package_zip
 from starskip.airflow.progress_line import show_progress
-from starskip.airflow.report_places import run_reports
+from starskip.airflow.report_places import REPORTING, run_reports
 from starskip.airflow.spark_settings import connection_settings, may_be_secret, secret_file
 from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.errors import BAD_INPUT, ConfigError, printable
@@ -59,21 +59,31 @@ _EXCEPTION = re.compile(r"^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exi
 
 
 class SparkStageOperator(SparkSubmitOperator):
-    """Runs ``spark_jobs/<task_id>.py`` of the checkout for the night that the DAG run asks for.
+    """Runs the stage that the task is named after, for the night that the DAG run asks for.
 
     Returns the job's counts. Bad input (exit code 3) fails the task without a retry, with the job's own
     message. In cluster deploy mode Spark does not pass exit codes on, so that the task is retried.
     """
 
-    def __init__(self, *, checkout: Path, event_log_folder: str | None = None, **kwargs: Any) -> None:
-        """Keep the place of the jobs; ``event_log_folder``: where Spark writes its event log, if anywhere."""
-        super().__init__(
-            application=str(checkout / "spark_jobs" / f"{kwargs['task_id']}.py"),
-            **kwargs,
-        )
-        self.checkout = checkout
-        self.event_log_folder = event_log_folder
-        if self.task_id == "write_report":
+    template_fields = (*SparkSubmitOperator.template_fields, "report_source")
+
+    def __init__(
+        self,
+        *,
+        config: str,
+        connections: Connections,
+        report_source: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Keep the place of the nights' configuration, and the names of connections to stores.
+
+        ``report_source`` is for the report pages: Airflow stores the template fields of a DAG's tasks.
+        """
+        super().__init__(application=str(files("starskip.night.job") / "run_stage.py"), **kwargs)
+        self.config = config
+        self.connections = connections
+        self.report_source = report_source
+        if self.task_id == REPORTING:
             self.operator_extra_links = (ReportLink(),)
 
     def execute(self, context: Any) -> Mapping[str, int]:  # type: ignore[override]
@@ -83,8 +93,8 @@ class SparkStageOperator(SparkSubmitOperator):
         from starskip.night.look_for_log import look_for_log
 
         with failing_at_once(context):
-            Connections().use(os.environ)
-            request = night_request(context, self.checkout)
+            self.connections.use(os.environ)
+            request = night_request(context, self.config)
             connection = _connection(self._conn_id)
             settings = {
                 **connection_settings(self._conn_id, connection.extra),
@@ -95,9 +105,9 @@ class SparkStageOperator(SparkSubmitOperator):
         master = connection.master
         is_local = _LOCAL_MASTER.fullmatch(master) is not None
         self.name = f"{self.task_id}:{request.run_date.isoformat()}"
-        self.application_args = request.job_arguments()
+        self.application_args = [self.task_id, *request.job_arguments()]
         self.env_vars = request.job_environment()
-        defaults = {**_EVERYWHERE, **conf_of_master(master), **_event_log(self.event_log_folder)}
+        defaults = {**_EVERYWHERE, **conf_of_master(master)}
         secrets = {name: value for name, value in settings.items() if may_be_secret(name, value)}
         conf = {**defaults, **settings}
         self.conf = {name: value for name, value in conf.items() if name not in secrets}
@@ -179,10 +189,6 @@ def _words(name: str, value: int) -> str:
     return f"{name.replace('_', ' ')} {value:,}"
 
 
-def _event_log(folder: str | None) -> dict[str, str]:
-    return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": folder} if folder else {}
-
-
 @dataclass(frozen=True, slots=True)
 class _Connection:
     """The Spark master of an Airflow connection, and its extras."""
@@ -197,9 +203,12 @@ def _connection(connection_id: str) -> _Connection:
     example = f"""{variable}='{{"conn_type": "spark", "host": "local[2]"}}'"""
     try:
         found = BaseHook.get_connection(connection_id)
-        return _Connection(str(found.host or ""), found.extra_dejson)
+        if found.host:
+            return _Connection(str(found.host), found.extra_dejson)
+        reason = "names no master, which is its host"
     except AirflowNotFoundException:
-        reason = "is missing"
+        # Airflow takes a variable that it cannot read, such as spark://local[2], for none at all.
+        reason = "is missing or cannot be read"
     except (AirflowException, ValueError) as error:
         reason = f"cannot be read ({printable(str(error), 200)})"
     raise ConfigError(

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.table_names import table_names
+from starskip.cli.table_names import table_names, tables_option
+from starskip.cli.to_stderr import warn
 from starskip.errors import printable
-from starskip.pinot.segments.collect_packed_metadata import CollectedMetadata, collect_packed_metadata
-from starskip.pinot.segments.damaged_segment import damage_sentence
 
-SPELLINGS = {"-segments": "--segments", "-out": "--out", "-tables": "--tables", "-help": "--help"}
+if TYPE_CHECKING:
+    from starskip.pinot.segments.collect_packed_metadata import CollectedMetadata
+
+SPELLINGS = {"-segments": "--segments", "-out": "--output", "-tables": "--tables", "-help": "--help"}
 """The options of Pinot's own CollectMetadataForIndexTuning."""
 
 
 @click.command(name="collect-metadata", cls=SeveralValues, spellings=SPELLINGS)
-@click.option("--segments", required=True, metavar="DIR", help="Folder of tableNameWithoutType/*.tar.gz.")
 @click.option(
-    "--out",
+    "--segments",
     required=True,
-    metavar="FILE|DIR",
-    help="The file to write; in a folder it is called metadata.json.",
+    metavar="DIR",
+    type=click.Path(),
+    help="Folder of tableNameWithoutType/*.tar.gz.",
 )
-@click.option("--tables", default="", help="Comma separated tables; all that have a folder if left out.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
+@output_option("FILE|DIR", "The file to write; in a folder it is called metadata.json.", required=True)
+@tables_option("all that have a folder")
+@format_option(note=" The file is always JSON.")
+def collect_metadata(segments: str, target: str, tables: str, output: str) -> None:
     """Pack the metadata of tarred segments into one JSON file for `starskip tune --metadata`.
 
     The file has the shape of Pinot's CollectMetadataForIndexTuning, so each reads the other's. It holds
@@ -39,19 +44,22 @@ def collect_metadata(segments: str, out: str, tables: str, output: str) -> None:
 
     \b
     Examples:
-      starskip collect-metadata --segments /deep/store --out metadata.json
-      starskip collect-metadata --segments /deep/store --out /tmp --tables lineitem,airlineStats
+      starskip collect-metadata --segments /deep/store --output metadata.json
+      starskip collect-metadata --segments /deep/store --output /tmp --tables lineitem,airlineStats
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.pinot.segments.collect_packed_metadata import collect_packed_metadata
+    from starskip.pinot.segments.damaged_segment import damage_sentence
+
     if not segments.strip():
         raise click.BadParameter("give the folder with one folder a table", param_hint="--segments")
-    if not out.strip() or "://" in out:
-        raise click.BadParameter("give a file or folder of this machine", param_hint="--out")
-    collected = collect_packed_metadata(segments, table_names(tables), Path(out), progress)
+    if not target.strip() or "://" in target:
+        raise click.BadParameter("give a file or folder of this machine", param_hint="--output")
+    collected = collect_packed_metadata(segments, table_names(tables), Path(target), progress)
     for warning in collected.warnings:
-        click.echo(f"starskip: warning: {printable(warning)}", err=True)
+        warn(printable(warning))
     for row in collected.damaged:
-        click.echo(f"starskip: warning: {printable(damage_sentence(row))}", err=True)
-    click.echo(json.dumps(_document(collected)) if output == "json" else _text(collected))
+        warn(printable(damage_sentence(row)))
+    echo_result(output, _document(collected), lambda: _text(collected))
 
 
 def _document(collected: CollectedMetadata) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The table config that ``starskip tune --config-out`` writes: as it was, with the advice in it."""
+"""The table configs that ``starskip tune --output`` writes: as they were, with the advice in them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import click
 
 from starskip.advisor.families.family import Family
 from starskip.advisor.selection.advised_edits import advised_edits
@@ -35,8 +37,8 @@ class ConfigOut:
         folder = Path(self.target).absolute().parent
         if Path(self.target).is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
             raise ConfigError(
-                f"--config-out {self.target}: cannot be written; name a file in an existing folder",
-                setting="--config-out",
+                f"--output {self.target}: cannot be written; name a file or folder in an existing folder",
+                setting="--output",
             )
 
     def write(self, advice: Sequence[TableAdvice]) -> Iterator[str]:
@@ -69,3 +71,27 @@ class ConfigOut:
             with suppress(OSError):
                 Path(name).unlink()
             raise
+
+
+def config_outs(
+    sources: Sequence[str], targets: Sequence[str], families: Sequence[Family]
+) -> list[ConfigOut]:
+    """Return what is to be written: a target for each source, or all sources into one folder.
+
+    A folder exists, or its name ends with a slash: it is made. Raises click.UsageError for other numbers of
+    files, and for two sources with one target.
+    """
+    if not targets:
+        return []
+    if not sources:
+        raise click.UsageError("--output: give the configs to change by --table-config FILE")
+    folder = targets[0]
+    if len(targets) == 1 and (folder.endswith("/") or Path(folder).is_dir()):
+        with suppress(OSError):
+            Path(folder).mkdir(exist_ok=True)
+        targets = [str(Path(folder) / Path(source).name) for source in sources]
+    if len(sources) != len(targets):
+        raise click.UsageError("--output: give a folder, or one FILE for each FILE of --table-config")
+    if len({os.path.realpath(each) for each in targets}) < len(targets):
+        raise click.UsageError("--output: one FILE is given twice, or two configs have one name")
+    return [ConfigOut(*each, families) for each in zip(sources, targets, strict=True)]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+
+from starskip.settings.written_number import written_number
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -14,21 +15,33 @@ _MOST_HOURS = 24 * 3650
 """Ten years: what calendars can count back."""
 
 
-def grace_option(default: float, help_text: str, *, metavar: str | None = None) -> Callable[[F], F]:
-    """Return the option, whose value is a number of hours from 0 to ten years."""
+def grace_option(default: float, help_text: str) -> Callable[[F], F]:
+    """Return the option, whose value is a number of hours from 0 to ten years; ``2d`` is another form."""
     return click.option(
         "--grace-hours",
-        type=click.FloatRange(0, _MOST_HOURS),
+        type=_Hours(),
         default=default,
         show_default=True,
-        metavar=metavar,
-        callback=_number,
+        metavar="HOURS",
         help=help_text,
     )
 
 
-def _number(_context: click.Context, _option: click.Parameter, hours: float) -> float:
-    # The range lets NaN pass.
-    if math.isnan(hours):
-        raise click.BadParameter("is no number of hours", param_hint="--grace-hours")
-    return hours
+class _Hours(click.ParamType[float]):
+    """A number of hours, or a time such as ``90min``, ``24h`` or ``7d``."""
+
+    name = "hours"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the hours."""
+        try:
+            hours = written_number(str(value), "hours", is_whole=False)
+        except ValueError:
+            hours = -1
+        if not 0 <= hours <= _MOST_HOURS:
+            self.fail(
+                f"{value!r} is no number of hours from 0 to {_MOST_HOURS:,}, and no time such as 24h or 7d",
+                param,
+                ctx,
+            )
+        return hours

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
 from starskip.errors import ConfigError
-from starskip.storage.encryption.keyring import KEYS_DIR, Keyring, checked_name
+
+if TYPE_CHECKING:
+    from starskip.storage.encryption.keyring import Keyring
 
 of_keys = click.option(
     "--key",
     "keys",
     multiple=True,
     metavar="NAME=FILE",
-    help=f"A key of encrypted metadata, 32 raw bytes or base64; repeatable. Also: the folder {KEYS_DIR}, "
-    "one file a key. For FILE also vault+https://HOST:PORT/MOUNT/KEY, a key of a transit engine.",
+    help="A key of encrypted metadata, 32 raw bytes or base64; repeatable. Also: the folder "
+    "STARSKIP_KEYS_DIR, one file a key. For FILE also vault+https://HOST:PORT/MOUNT/KEY, a key of a transit "
+    "engine.",
 )
 of_encryption = click.option(
     "--encrypt",
@@ -34,6 +38,8 @@ of_encrypted_listing = click.option(
 
 def named_files(given: Sequence[str], option: str = "--key") -> dict[str, str]:
     """Return files by the names of keys; raise BadParameter for a text that is not NAME=FILE."""
+    from starskip.storage.encryption.keyring import checked_name
+
     found = {}
     for text in given:
         name, separator, file = text.partition("=")
@@ -49,6 +55,8 @@ def named_files(given: Sequence[str], option: str = "--key") -> dict[str, str]:
 
 def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str]:
     """Return names of keys by specification; raise BadParameter for an index that is not created."""
+    from starskip.storage.encryption.keyring import checked_name
+
     found = {}
     for text in given:
         index, separator, name = text.rpartition("=")
@@ -69,4 +77,6 @@ def named_indexes(given: Sequence[str], indexes: Sequence[str]) -> dict[str, str
 
 def keyring(keys: Sequence[str]) -> Keyring:
     """Return the keys of the command line and of the environment; raise ConfigError if one is missing."""
+    from starskip.storage.encryption.keyring import Keyring
+
     return Keyring.from_environment(os.environ, named_files(keys))

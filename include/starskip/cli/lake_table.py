@@ -1,30 +1,31 @@
-"""A table of ``starskip skipping`` or ``starskip secondary``: options, path, metadata, printed results."""
+"""A table of ``starskip skipping`` or ``starskip secondary``: its options, its path, and its metadata."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from starskip.cli.grace_option import grace_option
 from starskip.cli.spark_defaults import default_metadata_root
-from starskip.errors import SourceError, StorageError
-from starskip.file_metadata.metadata_location import metadata_location
-from starskip.file_metadata.metadata_storage import metadata_storage
-from starskip.file_metadata.open_metadata import existing_metadata, read_metadata
-from starskip.file_metadata.refresh_metadata import Refreshed
-from starskip.file_metadata.table_metadata import TableMetadata
-from starskip.lake.open_lake_table import FORMATS
-from starskip.lake.table_folder import table_folder
+from starskip.errors import SourceError
 from starskip.settings import Settings
-from starskip.storage.encryption.keyring import Keyring
-from starskip.storage.storage import Storage
-from starskip.storage.vacuum import VacuumReport
 
-of_path = click.argument("path", metavar="PATH")
+if TYPE_CHECKING:
+    from starskip.file_metadata.table_metadata import TableMetadata
+    from starskip.storage.encryption.keyring import Keyring
+    from starskip.storage.storage import Storage
+
+of_path = click.argument("path", metavar="PATH", type=click.Path())
+of_version = click.option(
+    "--version",
+    type=click.IntRange(0),
+    metavar="N|SNAPSHOT_ID",
+    help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
+)
 of_metadata = click.option(
     "--metadata",
     "root",
@@ -43,32 +44,27 @@ of_modules = click.option(
 of_reader_options = click.option(
     "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader; repeatable."
 )
-as_output = click.option(
-    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True
-)
-
-
-def output_or_table_format(*outputs: str, tables: Sequence[str] = FORMATS) -> Callable[[Any], Any]:
-    """Return the option --format of a command whose output and whose table both have formats."""
-    of_tables = [each for each in tables if each not in outputs]
-    return click.option(
-        "--format",
-        "formats",
-        multiple=True,
-        type=click.Choice([*outputs, *of_tables]),
-        callback=lambda _context, _option, given: (
-            next((each for each in reversed(given) if each in outputs), outputs[0]),
-            next((each for each in reversed(given) if each not in outputs), None),
-        ),
-        help=f"The output, {' or '.join(outputs)} ({outputs[0]} by default), or the table's format; "
-        "repeatable.",
-    )
-
-
 of_grace = grace_option(
     float(Settings().retention.vacuum_grace_hours),
     "Keep files of the last hours: queries and writers may still use them.",
 )
+
+
+def output_and_table_format(path: str, formats: tuple[str, str | None]) -> tuple[str, str | None]:
+    """Return how to print and what the table is kept as; ``formats``: of ``output_or_table_format``.
+
+    ``json`` alone names the output. Where no other kind of table is found it also names the table's format.
+    """
+    output, file_format = formats
+    if output != "json" or file_format is not None:
+        return formats
+    from starskip.lake.open_lake_table import open_lake_table
+
+    try:
+        open_lake_table(path, look_above=False)
+    except SourceError:
+        return output, "json"
+    return output, None
 
 
 def full_path(path: str) -> str:
@@ -93,35 +89,6 @@ def require_table(path: str) -> None:
         raise SourceError(f"{path}: there is no such folder", source=path)
 
 
-def echo_refreshed(done: Refreshed, end: str) -> None:
-    """Print the version that a refresh has published and the files that it read; ``end`` ends the line."""
-    counts = [f"{done.collected_files:,} files read", f"{done.unchanged_files:,} unchanged"]
-    if done.gone_files:
-        counts.append(f"{done.gone_files:,} gone")
-    if done.changed_meanwhile:
-        counts.append(f"{done.changed_meanwhile:,} changed meanwhile: refresh again for them")
-    if done.damaged_files:
-        counts.append(f"{len(done.damaged_files):,} damaged files left out")
-    click.echo(f"version {done.version}: {', '.join(counts)}; {end}")
-
-
-def echo_optimized(version: int | None) -> None:
-    """Print the version that an optimize has published, None if there was nothing to do."""
-    click.echo("nothing to optimize: it is one piece already" if version is None else f"version {version}")
-
-
-def echo_changed(version: int, indexes: Sequence[str], change: str) -> None:
-    """Print that ``indexes``, without any all of them, were "deleted" or "restored"."""
-    click.echo(f"version {version}: {', '.join(indexes) or 'all indexes'} {change}")
-
-
-def echo_vacuumed(report: VacuumReport) -> None:
-    """Print the files that a vacuum has removed; raises StorageError for a file that it could not remove."""
-    for place, reason in report.left_alone:
-        raise StorageError(f"left alone: {reason}", location=place)
-    click.echo(f"removed {len(report.removed):,} files, {report.removed_bytes:,} bytes")
-
-
 def metadata_root(root: str | None) -> str | None:
     """Return the metadata root of the option, else that of spark-defaults."""
     return root or default_metadata_root(os.environ)
@@ -129,18 +96,27 @@ def metadata_root(root: str | None) -> str | None:
 
 def metadata_of(path: str, root: str | None) -> Storage:
     """Return the storage of the metadata of the table at ``path``."""
+    from starskip.file_metadata.metadata_location import metadata_location
+    from starskip.file_metadata.metadata_storage import metadata_storage
+    from starskip.lake.table_folder import table_folder
+
     folder = table_folder(full_path(path))
     return metadata_storage(metadata_location(folder, metadata_root(root)))
 
 
 def has_keys(path: str, root: str | None) -> bool:
     """Return whether a part of the table's metadata is encrypted, False if there is none."""
+    from starskip.file_metadata.open_metadata import read_metadata
+    from starskip.storage.encryption.keyring import Keyring
+
     metadata = read_metadata(metadata_of(path, root), keyring=Keyring())
     return metadata is not None and bool(metadata.state.keys.names)
 
 
 def existing_table(path: str, root: str | None, keyring: Keyring | None = None) -> TableMetadata:
     """Return the metadata of the table at ``path``; raises SourceError if there is none."""
+    from starskip.file_metadata.open_metadata import existing_metadata
+
     storage = metadata_of(path, root)
     try:
         return existing_metadata(storage, keyring=keyring)

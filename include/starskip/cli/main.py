@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
+from starskip.cli.command_group import CommandGroup
+from starskip.cli.to_stderr import told, verbosity_options
 from starskip.errors import (
     BAD_INPUT,
     TRACEBACKS,
@@ -48,55 +53,14 @@ _PINOT_NAMES = {
 
 def command_named(name: str) -> click.Command | None:
     """Return a command, None for another name; the modules of the others are not imported."""
-    match name:
-        case "parse-log":
-            from starskip.cli.parse_log import parse_log
-
-            return parse_log
-        case "tune":
-            from starskip.cli.tune import tune
-
-            return tune
-        case "quantile-report":
-            from starskip.cli.quantile_report import quantile_report
-
-            return quantile_report
-        case "collect-metadata":
-            from starskip.cli.collect_metadata import collect_metadata
-
-            return collect_metadata
-        case "star-tree":
-            from starskip.cli.star_tree import star_tree
-
-            return star_tree
-        case "sql":
-            from starskip.cli.sql import sql
-
-            return sql
-        case "skipping":
-            from starskip.cli.skipping import skipping
-
-            return skipping
-        case "secondary":
-            from starskip.cli.secondary import secondary
-
-            return secondary
-        case "stage":
-            from starskip.cli.stage import stage
-
-            return stage
-        case "retain":
-            from starskip.cli.retain import retain
-
-            return retain
-        case "settings":
-            from starskip.cli.settings import settings
-
-            return settings
-    return None
+    if name not in _COMMANDS:
+        return None
+    module = name.replace("-", "_")
+    command: click.Command = getattr(import_module(f"starskip.cli.{module}"), module)
+    return command
 
 
-class _Commands(click.Group):
+class _Commands(CommandGroup):
     """Finds commands by name, and reports Starskip's errors as one line and their exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -104,10 +68,21 @@ class _Commands(click.Group):
         del ctx
         return list(_COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+    def command_named(self, ctx: click.Context, name: str) -> click.Command | None:
         """Import and return the command."""
         del ctx
-        return command_named(_PINOT_NAMES.get(cmd_name, cmd_name))
+        return command_named(_PINOT_NAMES.get(name, name))
+
+    def other_names(self) -> Iterable[str]:
+        """Return the names of Pinot's own tools."""
+        return _PINOT_NAMES
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the names of commands without importing one, for a shell that waits."""
+        names = [
+            CompletionItem(name, help=of) for name, of in _COMMANDS.items() if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands without importing one, for ``--help`` to answer at once."""
@@ -156,14 +131,30 @@ def _said(error: Exception) -> int:
     return TRY_AGAIN if is_full_disk(error) else BAD_INPUT
 
 
+def _print_version(context: click.Context, _option: click.Parameter, is_asked: bool) -> None:
+    if is_asked and not context.resilient_parsing:
+        from starskip.cli.version_text import version_text
+
+        click.echo(version_text())
+        context.exit()
+
+
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="starskip")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Show the version, and what a report of a fault should name: Python, the system, libraries.",
+)
 @click.option(
     "--tracebacks",
     is_flag=True,
     help=f"Show the traceback of an error above its line, as {TRACEBACKS}=1 does, in the night's jobs too.",
 )
-def main(tracebacks: bool) -> None:
+@click.pass_context
+def main(context: click.Context, tracebacks: bool) -> None:
     """Index advice for analytic tables, from query logs and table metadata.
 
     \b
@@ -171,7 +162,7 @@ def main(tracebacks: bool) -> None:
     starskip tune --log broker.log.gz --segments /deep/store --index inverted
                                                    which indexes to add, and why
     starskip quantile-report --log broker.log.gz   entries scanned, latency, and what indexes could win
-    starskip collect-metadata --segments /deep/store --out metadata.json
+    starskip collect-metadata --segments /deep/store --output metadata.json
                                                    facts of the segments, in one file
     starskip star-tree build --input sales.parquet --config tree.json --output trees/sales
                                                    a star-tree of a table's files
@@ -186,9 +177,16 @@ def main(tracebacks: bool) -> None:
     starskip retain --config night.yaml --dry-run  which old nights would go
     starskip settings                              all settings with defaults, units and bounds
 
+    --verbose and --quiet may stand before or behind the name of a command. Completion of words in bash, zsh
+    and fish: docs/commands.md.
+
     Exit codes: 0 done, 1 try again (a store that does not answer, a full disk), 2 wrong arguments,
     3 wrong input (one line on stderr says what),
     141 nobody reads the output any more.
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     if tracebacks:
         os.environ[TRACEBACKS] = "1"
+    context.with_resource(told(context))
+
+
+main.params.extend(verbosity_options())

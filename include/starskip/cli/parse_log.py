@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING
 
 import click
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from starskip.cli.format_modules import format_modules
+from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import setting_option
-from starskip.pinot.logs.log_splits import log_splits
-from starskip.pinot.logs.log_summary import LogSummary, log_summary
-from starskip.pinot.logs.parse_records import parse_split
-from starskip.pinot.logs.rejected_records import not_understood_words
-from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.cli.to_stderr import warn
+from starskip.errors import printable
 from starskip.settings import Settings
-from starskip.storage.files.log_files import log_files
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from starskip.pinot.logs.log_summary import LogSummary
+    from starskip.pinot.logs.sampling_weights import SamplingSummary
 
 SPLIT_BYTES = 64 * 1024 * 1024
 STANDARD_INPUT = "-"
@@ -46,8 +47,8 @@ class _OptionalNumber(click.Command):
 
 
 @click.command(name="parse-log", cls=_OptionalNumber)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(allow_dash=True))
+@format_option()
 @click.option(
     "--rejected",
     type=click.IntRange(0),
@@ -70,6 +71,13 @@ def parse_log(paths: Sequence[str], output: str, rejected: int, **options: str |
       starskip parse-log --rejected broker.log
       kubectl logs -l component=broker --prefix | starskip parse-log -
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.pinot.logs.log_splits import log_splits
+    from starskip.pinot.logs.log_summary import LogSummary, log_summary
+    from starskip.pinot.logs.parse_records import parse_split
+    from starskip.pinot.logs.rejected_records import not_understood_words
+    from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+    from starskip.storage.files.log_files import log_files
+
     summary, sampling = LogSummary(), SamplingSummary()
     left = rejected
     formats = format_modules(options["log__formats"])
@@ -82,11 +90,8 @@ def parse_log(paths: Sequence[str], output: str, rejected: int, **options: str |
                 if left:
                     left -= _show_rejected(batch, left, to_stderr=output == "json")
     if problem := not_understood_words(summary, Settings().gates.max_not_understood_ratio):
-        click.echo(f"starskip: warning: {problem}", err=True)
-    if output == "json":
-        click.echo(json.dumps(summary.to_json()))
-    else:
-        click.echo(_text(summary, sampling))
+        warn(problem)
+    echo_result(output, summary.to_json(), lambda: _text(summary, sampling))
 
 
 @contextmanager
@@ -103,6 +108,8 @@ def _local_paths(paths: Sequence[str]) -> Iterator[Sequence[str]]:
 
 def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
     """Print up to ``most`` of the rejected records of a batch, and return how many."""
+    import pyarrow.compute as pc
+
     rows = batch.filter(pc.equal(batch.column("kind"), "rejected")).slice(0, most).to_pylist()
     for row in rows:
         click.echo(_example(row), err=to_stderr)
@@ -110,7 +117,6 @@ def _show_rejected(batch: pa.RecordBatch, most: int, *, to_stderr: bool) -> int:
 
 
 def _example(row: dict[str, object]) -> str:
-    from starskip.errors import printable
     from starskip.sql.mask_unparsed import mask_unparsed
 
     text = mask_unparsed(str(row["query_text"] or ""))

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES, LatencyReport
-from starskip.advisor.latency.quantile_report import quantile_report as report_of_log
 from starskip.cli.format_modules import format_modules
+from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.table_names import table_names
+from starskip.cli.table_names import table_names, tables_option
+from starskip.cli.to_stderr import warn
 from starskip.errors import printable
-from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.number_text import count, decimal, milliseconds
 from starskip.settings import Settings
+
+if TYPE_CHECKING:
+    from starskip.advisor.latency.latency_report import LatencyReport
 
 SPELLINGS = {"-log": "--log", "-tables": "--tables", "-help": "--help"}
 """The options of Pinot's own EntriesScannedQuantileReport."""
@@ -29,12 +30,18 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 @click.command(name="quantile-report", cls=SeveralValues, several=("--log",), spellings=SPELLINGS)
 @click.option(
-    "--log", "logs", required=True, multiple=True, metavar="PATH...", help="Log files, folders or globs."
+    "--log",
+    "logs",
+    required=True,
+    multiple=True,
+    metavar="PATH...",
+    type=click.Path(),
+    help="Log files, folders or globs.",
 )
-@click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
+@tables_option("all of the log")
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option()
 def quantile_report(logs: Sequence[str], tables: str, output: str, **options: str | None) -> None:
     """Show quantiles of entries scanned and of latency, and the time that indexes could save at most.
 
@@ -47,17 +54,18 @@ def quantile_report(logs: Sequence[str], tables: str, output: str, **options: st
       starskip quantile-report --log broker.log.gz
       starskip quantile-report --log 'logs/*.log.gz' --tables lineitem --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.advisor.latency.quantile_report import quantile_report as report_of_log
+    from starskip.night.configuration.checked_overrides import checked_overrides
+
     format_modules(options["log__formats"])
     settings = checked_overrides(Settings(), given_settings(options), origin="arguments")
     report = report_of_log(logs, table_names(tables), settings, progress)
     for warning in report.warnings:
-        click.echo(f"starskip: warning: {printable(warning)}", err=True)
+        warn(printable(warning))
     found = report.tables
-    if output == "json":
-        click.echo(json.dumps({"tables": {table: _document(report) for table, report in found.items()}}))
-    else:
-        text = "\n\n".join(_text(table, report) for table, report in found.items())
-        click.echo(text or "the log holds no queries")
+    document = {"tables": {table: _document(report) for table, report in found.items()}}
+    text = "\n\n".join(_text(table, report) for table, report in found.items())
+    echo_result(output, document, lambda: text or "the log holds no queries")
 
 
 def _document(report: LatencyReport) -> dict[str, Any]:
@@ -106,6 +114,8 @@ def _or_dash(values: Any, rank: str) -> str:
 
 
 def _model_lines(report: LatencyReport) -> list[str]:
+    from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
+
     model = report.model
     lines = []
     if model.alpha_ms is not None and model.beta_ms is not None:

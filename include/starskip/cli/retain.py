@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.to_stderr import warn
 from starskip.errors import MissingSource, printable
-from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-from starskip.night.expire_snapshots import expire_snapshots
-from starskip.storage.retention import OldParts
+
+if TYPE_CHECKING:
+    from starskip.night.expire_snapshots import Tidied
+    from starskip.storage.retention import OldParts
 
 _MAX_TABLES = 5
 
@@ -18,10 +23,14 @@ _MAX_TABLES = 5
 @click.command(name="retain")
 @click.option("--config", required=True, type=click.Path(), help="Configuration file of the night (YAML).")
 @click.option(
-    "--nights", type=click.IntRange(min=1), help="Nights to keep; the setting retention.nights if left out."
+    "--nights",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Nights to keep; the setting retention.nights if left out.",
 )
 @click.option("--dry-run", is_flag=True, help="Only list the nights that would be deleted.")
-def retain(config: str, nights: int | None, dry_run: bool) -> None:
+@format_option()
+def retain(config: str, nights: int | None, dry_run: bool, output: str) -> None:
     """Keep the newest nights of every table and delete the older ones.
 
     The end of each night does the same. A program that reads an older night can finish: its files are
@@ -32,7 +41,11 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
     Examples:
       starskip retain --config night.yaml --dry-run
       starskip retain --config night.yaml --nights 30
+      starskip retain --config night.yaml --dry-run --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+    from starskip.night.expire_snapshots import expire_snapshots
+
     now = datetime.now(UTC)
     arguments = NightArguments(now.date(), "by hand", now, settings={"retention.nights": nights})
     night = night_from_config(config, arguments, os.environ)
@@ -43,17 +56,43 @@ def retain(config: str, nights: int | None, dry_run: bool) -> None:
         )
     tidied = expire_snapshots(night, dry_run=dry_run)
     for warning in tidied.warnings:
-        click.echo(f"retain: warning: {warning}", err=True)
-    for run_date in tidied.retired.nights:
-        click.echo(f"{run_date}  {_tables([o for o in tidied.retired.old if o.run_date == run_date])}")
+        warn(warning, of="retain")
+    kept = night.settings.retention.nights
+    document = {**_document(tidied), "kept_nights": kept, "dry_run": dry_run}
+    echo_result(output, document, lambda: "\n".join(_lines(tidied, kept, dry_run=dry_run)))
+
+
+def _document(tidied: Tidied) -> dict[str, Any]:
+    removed = tidied.vacuumed
+    return {
+        "nights": [
+            {
+                "run_date": run_date,
+                "tables": sorted({table for each in old for table in each.parts}),
+                "size_bytes": sum(each.size_bytes for each in old),
+            }
+            for run_date, old in _by_night(tidied)
+        ],
+        "size_bytes": tidied.retired.size_bytes,
+        "files_removed": len(removed.removed) if removed else 0,
+        "bytes_removed": removed.removed_bytes if removed else 0,
+    }
+
+
+def _lines(tidied: Tidied, kept: int, *, dry_run: bool) -> Iterator[str]:
+    for run_date, old in _by_night(tidied):
+        yield f"{run_date}  {_tables(old)}"
     count, size = len(tidied.retired.nights), tidied.retired.size_bytes
     nights_words = "1 night" if count == 1 else f"{count:,} nights"
     went = "would go" if dry_run else "went"
-    kept = night.settings.retention.nights
-    click.echo(f"retain: {nights_words} {went}, {size:,} bytes; each table keeps its newest {kept:,}")
-    if tidied.vacuumed is not None:
-        removed = tidied.vacuumed
-        click.echo(f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed")
+    yield f"retain: {nights_words} {went}, {size:,} bytes; each table keeps its newest {kept:,}"
+    if (removed := tidied.vacuumed) is not None:
+        yield f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed"
+
+
+def _by_night(tidied: Tidied) -> Iterator[tuple[str, list[OldParts]]]:
+    for run_date in tidied.retired.nights:
+        yield run_date, [each for each in tidied.retired.old if each.run_date == run_date]
 
 
 def _tables(old: list[OldParts]) -> str:

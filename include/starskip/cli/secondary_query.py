@@ -7,35 +7,25 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
-from starskip.cli.lake_table import (
-    metadata_root,
-    of_metadata,
-    of_path,
-    output_or_table_format,
-    require_table,
-)
-from starskip.errors import SourceError
-from starskip.secondary import open_table
-from starskip.secondary.indexed_table import QueryResult
-from starskip.secondary.json_rows import json_rows
-from starskip.secondary.lifecycle import existing_indexes
+from starskip.cli.format_option import echo_result, output_or_table_format
+from starskip.cli.lake_table import metadata_root, of_metadata, of_path, of_version
+from starskip.cli.secondary_upkeep import require_indexes
+from starskip.lake.format_names import FORMATS
+
+if TYPE_CHECKING:
+    from starskip.secondary.indexed_table import QueryResult
 
 _condition = click.argument("condition", metavar='"WHERE …"')
-of_version = click.option(
-    "--version",
-    type=click.IntRange(0),
-    metavar="N|SNAPSHOT_ID",
-    help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
-)
 
 
 @click.command(name="explain")
 @of_path
 @_condition
-@output_or_table_format("text", "json")
+@output_or_table_format("text", "json", tables=FORMATS)
 @of_version
 @of_metadata
 def explain(
@@ -51,18 +41,18 @@ def explain(
     Example:
       starskip secondary explain /lake/events "ts >= '2026-11-01' AND country = 'fr'" --format json
     """  # noqa: D301
+    from starskip.secondary import open_table
+
     output, file_format = formats
     require_indexes(path, root, file_format)
     table = open_table(path, metadata_root=metadata_root(root), file_format=file_format, version=version)
     document = table.explain(condition).to_document()
-    if output == "json":
-        click.echo(json.dumps(document))
-        return
-    for each in document["candidates"]:
-        click.echo(
-            f"{each['estimated_ms']:12,.3f} ms {each['estimated_rows']:14,} rows  {_names(each['path'])}"
-        )
-    click.echo(f"chosen: {_names(document['chosen'])}: {document['reason']}")
+    lines = [
+        f"{each['estimated_ms']:12,.3f} ms {each['estimated_rows']:14,} rows  {_names(each['path'])}"
+        for each in document["candidates"]
+    ]
+    lines.append(f"chosen: {_names(document['chosen'])}: {document['reason']}")
+    echo_result(output, document, lambda: "\n".join(lines))
 
 
 @click.command(name="query")
@@ -80,7 +70,7 @@ def explain(
     metavar="INDEX",
     help="Force the path: the indexes to intersect, or scan; repeatable.",
 )
-@output_or_table_format("json", "csv")
+@output_or_table_format("json", "csv", tables=FORMATS)
 @of_version
 @of_metadata
 def query(
@@ -102,6 +92,8 @@ def query(
       starskip secondary query /lake/events "ts < '2026-01-01' AND message LIKE '%x%'" --count
       starskip secondary query /lake/events "user_id = 17 AND ts > '2026-11-01'" --path btree:user_id
     """  # noqa: D301
+    from starskip.secondary import open_table
+
     output, file_format = formats
     require_indexes(path, root, file_format)
     named = None if columns is None else _column_names(columns)
@@ -115,6 +107,8 @@ def query(
     elif is_count:
         click.echo(json.dumps({"count": answer.count, "stats": answer.stats}))
     else:
+        from starskip.secondary.json_rows import json_rows
+
         rows = json_rows(answer.rows)
         click.echo(
             json.dumps(
@@ -130,6 +124,8 @@ def _column_names(text: str) -> list[str]:
 
 
 def _echo_csv(answer: QueryResult, *, is_count: bool) -> None:
+    from starskip.secondary.json_rows import json_rows
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     if is_count:
         writer.writerows([["count"], [answer.count]])
@@ -141,12 +137,3 @@ def _echo_csv(answer: QueryResult, *, is_count: bool) -> None:
 
 def _names(path: Sequence[str]) -> str:
     return " ∩ ".join(path)
-
-
-def require_indexes(path: str, root: str | None, file_format: str | None = None) -> None:
-    """Raise SourceError for a table that is missing, or has no indexes."""
-    try:
-        existing_indexes(path, metadata_root(root), file_format)
-    except SourceError:
-        require_table(path)
-        raise

@@ -7,9 +7,11 @@ from typing import Any, TypeVar
 
 import click
 
+from starskip.cli.choice import Choice
+from starskip.errors import ConfigError
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
-from starskip.settings.setting_value import value_text
+from starskip.settings.setting_value import setting_value, shown_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -19,7 +21,7 @@ _CORE = {each.place: each for each, _ in Settings().items()}
 def setting_option(flag: str, place: str, *, metavar: str | None = None) -> Callable[[F], F]:
     """Return the option ``flag`` for a setting of the core, such as ``advice.max_indexes``."""
     declared = _CORE[place]
-    default = value_text(declared.default)
+    default = shown_value(declared, declared.default)
     return click.option(
         flag,
         place.replace(".", "__"),
@@ -35,16 +37,26 @@ def given_settings(options: Mapping[str, Any]) -> dict[str, Any]:
     return {name.replace("__", ".", 1): value for name, value in options.items()}
 
 
+class _Number(click.ParamType[Any]):
+    """A number of a setting, in all forms that a setting takes: ``0.05``, ``5%``, ``10MB``."""
+
+    name = "number"
+
+    def __init__(self, declared: Declared) -> None:
+        """Keep the declaration, which has unit and bounds."""
+        self._declared = declared
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number; fails with the values that are allowed."""
+        try:
+            return setting_value(self._declared, value)
+        except ConfigError as error:
+            self.fail(str(error).removeprefix(f"{self._declared.place}: "), param, ctx)
+
+
 def _type(declared: Declared) -> click.ParamType[Any]:
-    facts = declared.facts
-    if declared.kind is int:
-        return click.IntRange(_whole(facts.at_least), _whole(facts.at_most))
-    if declared.kind is float:
-        return click.FloatRange(facts.at_least, facts.at_most)
-    if facts.choices:
-        return click.Choice([*facts.choices, *facts.aliases])
+    if declared.kind in (int, float):
+        return _Number(declared)
+    if declared.facts.choices:
+        return Choice([*declared.facts.choices, *declared.facts.aliases])
     return click.STRING
-
-
-def _whole(bound: float | None) -> int | None:
-    return None if bound is None else int(bound)

@@ -7,12 +7,14 @@ import json
 import click
 
 from starskip.advisor.families.family_settings import family_defaults
+from starskip.cli.config_template import config_template
+from starskip.cli.format_option import format_option
 from starskip.cli.table_names import table_names
 from starskip.errors import ConfigError
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.group import SettingsGroup, declared_settings
-from starskip.settings.setting_value import allowed_values, value_text
+from starskip.settings.setting_value import allowed_values, shown_value, value_text
 
 _HEAD = """# Settings
 
@@ -25,8 +27,9 @@ Each setting belongs to a group. A later place overrides an earlier one; setting
 | `starskip stage` and `tune` | `--set advice.max_indexes=3` |
 | trigger form of Airflow, for the settings marked ◦ | a field, or `--conf '{"advice.max_indexes": 3}'` |
 
-A value that is not allowed is refused with one line; none is corrected. This page is generated:
-`make settings-page`.
+Sizes, shares and times are taken as people write them: `10MB` (10⁶ bytes), `1.5GiB` (2³⁰), `5%`, `24h`
+([all forms](commands.md#what-holds-for-all)). A value that is not allowed is refused with one line; none is
+corrected. This page is generated: `make settings-page`.
 """
 _COLUMNS = "| setting | default | unit | what | allowed | source |\n|---|---|---|---|---|---|\n"
 
@@ -35,13 +38,12 @@ _COLUMNS = "| setting | default | unit | what | allowed | source |\n|---|---|---
 @click.option(
     "--families", default="", metavar="MODULE,…", help="Python modules of index families of your own."
 )
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    show_default=True,
-    help="markdown is the page docs/settings.md.",
+@format_option(
+    "text",
+    "json",
+    "yaml",
+    "markdown",
+    note=" yaml is a configuration of the night to start from, markdown the page docs/settings.md.",
 )
 def settings(families: str, output: str) -> None:
     """Show the settings by group, with default, unit, effect and bounds.
@@ -50,6 +52,7 @@ def settings(families: str, output: str) -> None:
     Examples:
       starskip settings
       starskip settings --families my_module --format json
+      starskip settings --format yaml > night.yaml
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     try:
         known = family_defaults(table_names(families))
@@ -57,6 +60,8 @@ def settings(families: str, output: str) -> None:
         raise click.UsageError(str(error)) from error
     if output == "markdown":
         click.echo(settings_page(known), nl=False)
+    elif output == "yaml":
+        click.echo(config_template(known), nl=False)
     elif output == "json":
         click.echo(json.dumps({"settings": _documents(known)}))
     else:
@@ -81,8 +86,11 @@ def _documents(known: Settings) -> list[dict[str, object]]:
 def _lines(known: Settings) -> list[str]:
     lines = []
     for each, value in known.items():
-        unit = f" {each.facts.unit}" if each.facts.unit and value is not None else ""
-        lines.append(f"{each.place} = {value_text(value) or '(empty)'}{unit}")
+        shown = shown_value(each, value)
+        # Of ``0.5%`` and ``32 MiB`` the number already says it.
+        is_told = value is None or (isinstance(value, int | float) and shown != value_text(value))
+        unit = f" {each.facts.unit}" if each.facts.unit and not is_told else ""
+        lines.append(f"{each.place} = {shown or '(empty)'}{unit}")
         lines.append(f"    {each.facts.help} Takes {allowed_values(each)}.")
     return lines
 
@@ -100,7 +108,7 @@ def _group_section(group: type[SettingsGroup]) -> str:
 
 def _setting_row(declared: Declared) -> str:
     facts = declared.facts
-    default = value_text(declared.default)
+    default = shown_value(declared, declared.default)
     cells = (
         f"`{declared.name}`" + (" ◦" if facts.title else ""),
         f"`{default}`" if default else "",

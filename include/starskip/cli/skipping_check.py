@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from starskip.cli.format_option import echo_result, output_or_table_format
 from starskip.cli.key_options import keyring, named_files, of_keys
 from starskip.cli.lake_table import (
     existing_table,
@@ -17,17 +17,17 @@ from starskip.cli.lake_table import (
     of_modules,
     of_path,
     of_reader_options,
-    output_or_table_format,
     reader_options,
     require_table,
 )
 from starskip.cli.seed_option import of_seed, seed_or_any
+from starskip.cli.spark_session import spark_session
+from starskip.cli.to_stderr import note
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, StarskipError
-from starskip.file_metadata.inherited_keys import inherited_keys
-from starskip.file_metadata.open_metadata import read_metadata
-from starskip.file_metadata.table_metadata import TableMetadata
-from starskip.skipping.registry import index_from_specification
+
+if TYPE_CHECKING:
+    from starskip.file_metadata.table_metadata import TableMetadata
 
 FORMATS = ("parquet", "orc", "avro", "csv", "delta", "iceberg")
 PREDICATES, _OF_AN_INDEX = 400, 300
@@ -77,6 +77,8 @@ def check(
       starskip skipping check /lake/events --index length:body --types length_range --seed 7 --predicates 2000
       starskip skipping check /lake/people --key pii=/etc/keys/pii
     """  # noqa: D301
+    from starskip.file_metadata.open_metadata import read_metadata
+
     output, table_format = formats
     given, chosen = reader_options(options), seed_or_any(seed)
     with user_modules(modules):
@@ -87,11 +89,10 @@ def check(
             existing_table(path, root)
         wanted = tuple(dict.fromkeys(indexes)) or (() if existing is None else existing.state.active)
         asked = predicates or max(PREDICATES, _OF_AN_INDEX * len(wanted))
-        from starskip.spark.command_session import command_session
         from starskip.spark.skipping.check_indexes import check_indexes
 
         encrypt, listing = ({}, None) if existing is None else _encryption(existing, wanted)
-        with command_session("checking", encrypts=bool(encrypt or listing)) as spark:
+        with spark_session("checking", encrypts=bool(encrypt or listing)) as spark:
             found = check_indexes(
                 spark,
                 full_path(path),
@@ -115,20 +116,17 @@ def check(
         "files_skipped": found.skipped,
         "never_skipped": found.never_skipped,
     }
-    if output == "json":
-        click.echo(json.dumps(document))
-    else:
-        click.echo(f"{found.predicates:,} predicates, {found.wrong:,} wrong; seed {found.seed}")
+    words = f"{found.predicates:,} predicates, {found.wrong:,} wrong; seed {found.seed}"
+    echo_result(output, document, lambda: words)
     for index in found.never_skipped:
-        click.echo(
-            f"{index}: never skipped a file: no predicate was its, or the files hold the same values",
-            err=True,
-        )
+        note(f"{index}: never skipped a file: no predicate was its, or the files hold the same values")
     for fault in found.faults.values():
         raise StarskipError(f"{fault} (--seed {found.seed} --predicates {asked})")
 
 
 def _require_indexes(specifications: Sequence[str]) -> None:
+    from starskip.skipping.registry import index_from_specification
+
     for each in specifications:
         try:
             index_from_specification(each)
@@ -138,6 +136,9 @@ def _require_indexes(specifications: Sequence[str]) -> None:
 
 def _encryption(existing: TableMetadata, wanted: Sequence[str]) -> tuple[dict[str, str], str | None]:
     """Return the keys of indexes that are built aside: what one hides, no other may show."""
+    from starskip.file_metadata.inherited_keys import inherited_keys
+    from starskip.skipping.registry import index_from_specification
+
     of_table = existing.state.keys
     inherited = inherited_keys(existing, [index_from_specification(each) for each in wanted])
     for specification, why in inherited.why_not.items():

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.key_options import keyring, named_files, of_keys
-from starskip.cli.lake_table import as_output, existing_table, full_path, of_metadata, of_modules, of_path
+from starskip.cli.lake_table import existing_table, full_path, of_metadata, of_modules, of_path
+from starskip.cli.spark_session import spark_session
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
-from starskip.file_metadata.describe_metadata import describe_metadata
 
 _BAR = 20
 
@@ -21,7 +21,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
 @click.command(name="describe")
 @of_path
-@as_output
+@format_option()
 @of_metadata
 @of_modules
 @of_keys
@@ -34,12 +34,12 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str], k
     """  # noqa: D301
     with user_modules(modules):
         document = _description(path, root, keys)
-    click.echo(json.dumps(document) if output == "json" else description_text(document))
+    echo_result(output, document, lambda: description_text(document))
 
 
 @click.command(name="list")
 @of_path
-@as_output
+@format_option()
 @of_metadata
 @of_keys
 def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) -> None:
@@ -50,13 +50,13 @@ def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) 
       starskip skipping list /lake/events
     """  # noqa: D301
     indexes = _description(path, root, keys)["indexes"]
-    click.echo(json.dumps(indexes) if output == "json" else indexes_text(indexes))
+    echo_result(output, indexes, lambda: indexes_text(indexes))
 
 
 @click.command(name="explain")
 @of_path
 @click.argument("condition", metavar='"WHERE …"')
-@as_output
+@format_option()
 @of_metadata
 @of_modules
 @of_keys
@@ -78,10 +78,9 @@ def explain(
     """  # noqa: D301
     with user_modules(modules):
         source = existing_table(path, root, keyring(keys)).source
-        from starskip.spark.command_session import command_session
         from starskip.spark.skipping.explain_condition import explain_condition
 
-        with command_session("planning") as spark:
+        with spark_session("planning") as spark:
             document = explain_condition(
                 spark,
                 full_path(path),
@@ -91,10 +90,12 @@ def explain(
                 modules=modules,
                 keys=named_files(keys),
             )
-    click.echo(json.dumps(document) if output == "json" else explained_text(document))
+    echo_result(output, document, lambda: explained_text(document))
 
 
 def _description(path: str, root: str | None, keys: Sequence[str]) -> dict[str, Any]:
+    from starskip.file_metadata.describe_metadata import describe_metadata
+
     metadata = existing_table(path, root, keyring(keys))
     return describe_metadata(metadata, metadata.storage.place)
 

@@ -8,35 +8,42 @@ import math
 import sys
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow as pa
 
+from starskip.cli.choice import Choice
+from starskip.cli.format_option import format_option
+from starskip.cli.to_stderr import note
 from starskip.errors import MissingSource, printable
-from starskip.star_tree.query.query_table import asked_names
-from starskip.star_tree.query.sql_select import sql_select
-from starskip.star_tree.serving.answer_sql import Answer, answer_sql
-from starskip.star_tree.serving.tree_set import TreeSet, newest_snapshot, open_trees
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.storage_for import storage_for
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from starskip.star_tree.serving.answer_sql import Answer
+    from starskip.star_tree.serving.tree_set import TreeSet
 
 _CSV_NULL = "\\N"
 _WIDEST_CELL = 60
 
 
 @click.command(name="sql")
-@click.option("--star-tree", "directory", required=True, metavar="DIR", help="Folder of star-tree build.")
+@click.option(
+    "--star-tree",
+    "directory",
+    required=True,
+    metavar="DIR",
+    type=click.Path(),
+    help="Folder that star-tree build wrote.",
+)
 @click.option(
     "--dialect",
-    type=click.Choice(["pinot", "spark"]),
+    type=Choice(["pinot", "spark"]),
     default="pinot",
     show_default=True,
     help="SQL dialect of the query.",
 )
-@click.option(
-    "--format", "output", type=click.Choice(["text", "json", "csv"]), default="text", show_default=True
-)
+@format_option("text", "json", "csv")
 @click.argument("query", metavar='"SELECT …"')
 def sql(directory: str, dialect: str, output: str, query: str) -> None:
     """Answer one aggregation query from the first star-tree that fits it.
@@ -53,6 +60,8 @@ def sql(directory: str, dialect: str, output: str, query: str) -> None:
       starskip sql --star-tree trees/sales --format json "SELECT COUNT(*) FROM t WHERE day >= '2026-01-01'"
       starskip sql --star-tree trees/sales --dialect spark "SELECT approx_count_distinct(user) FROM sales"
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.star_tree.serving.answer_sql import answer_sql
+
     answer = answer_sql(_opened(directory, query, dialect), query, dialect)
     if output == "json":
         click.echo(json.dumps(_document(answer)))
@@ -65,6 +74,12 @@ def sql(directory: str, dialect: str, output: str, query: str) -> None:
 
 
 def _opened(directory: str, query: str, dialect: str) -> TreeSet:
+    from starskip.star_tree.query.query_table import asked_names
+    from starskip.star_tree.query.sql_select import sql_select
+    from starskip.star_tree.serving.tree_set import newest_snapshot, open_trees
+    from starskip.storage.artefact_store import ArtefactStore
+    from starskip.storage.storage_for import storage_for
+
     store = ArtefactStore(storage_for(directory))
     snapshot = newest_snapshot(store)
     if snapshot is None:
@@ -128,6 +143,8 @@ def _write_csv(table: pa.Table) -> None:
 
 
 def _text(table: pa.Table) -> str:
+    import pyarrow as pa
+
     is_number = [
         pa.types.is_integer(t) or pa.types.is_floating(t) or pa.types.is_decimal(t)
         for t in table.schema.types
@@ -148,9 +165,9 @@ def _text(table: pa.Table) -> str:
 def _say(answer: Answer) -> None:
     read, total = answer.documents_read, answer.documents_total
     if answer.star_tree:
-        click.echo(f"sql: {read:,} of {total:,} documents of the star-tree read", err=True)
+        note(f"sql: {read:,} of {total:,} documents of the star-tree read")
     else:
         reason = printable(answer.reason or "")
-        click.echo(f"sql: {read:,} of {total:,} rows of the files read, since {reason}", err=True)
+        note(f"sql: {read:,} of {total:,} rows of the files read, since {reason}")
     for each in answer.approximations:
-        click.echo(f"sql: {printable(each.column, _WIDEST_CELL)} is approximate: {each.bound}", err=True)
+        note(f"sql: {printable(each.column, _WIDEST_CELL)} is approximate: {each.bound}")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from starskip.errors import SourceError, StarskipError
-from starskip.sql.spelled_names import meant_table
-from starskip.star_tree.build.published_trees import published_orders
-from starskip.star_tree.build.tree_order import TreeOrder
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.storage_for import storage_for
 
+if TYPE_CHECKING:
+    from starskip.star_tree.build.tree_order import TreeOrder
+    from starskip.star_tree.serving.tree_set import TreeSet
+    from starskip.storage.artefact_store import ArtefactStore
+
+of_directory = click.argument("directory", metavar="DIR", type=click.Path())
 of_table = click.option(
     "--table", metavar="NAME", help="The table, if DIR has star-trees of several, as the night's store has."
 )
@@ -21,6 +22,9 @@ of_table = click.option(
 
 def tree_store(directory: str) -> ArtefactStore:
     """Return the store that DIR is, whether it exists or not."""
+    from starskip.storage.artefact_store import ArtefactStore
+    from starskip.storage.storage_for import storage_for
+
     return ArtefactStore(storage_for(directory))
 
 
@@ -33,6 +37,9 @@ def existing_store(directory: str) -> ArtefactStore:
 
 def former_order(store: ArtefactStore, directory: str, table: str | None) -> TreeOrder:
     """Return the build order of the trees of DIR, also if their files or their manifest are damaged."""
+    from starskip.sql.spelled_names import meant_table
+    from starskip.star_tree.build.published_trees import published_orders
+
     former = published_orders(store)
     if not former:
         raise StarskipError(f"{directory}: there is no star-tree; build one (starskip star-tree build)")
@@ -51,6 +58,8 @@ def former_order(store: ArtefactStore, directory: str, table: str | None) -> Tre
 
 def opened_trees(directory: str, table: str | None) -> TreeSet:
     """Return the newest trees of DIR, or of ``table`` if DIR has trees of several tables."""
+    from starskip.star_tree.serving.tree_set import open_trees
+
     return open_trees(existing_store(directory), table)
 
 

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 import click
 
 from starskip.errors import printable
 from starskip.night.listed_tables import listed_tables
 from starskip.storage.files.path_text import path_text
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def tables_option(all_words: str) -> Callable[[F], F]:
+    """Return the option; ``all_words`` say which tables are meant without it."""
+    return click.option(
+        "--tables", default="", metavar="A,B", help=f"Comma separated tables; {all_words} if left out."
+    )
 
 
 def table_names(text: str) -> tuple[str, ...]:

@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Iterator, Sequence
-from math import isfinite
+from collections.abc import Sequence
 from typing import Any
 
 import click
 
-from starskip.advisor.families.families import configured_indexes, families_named, load_families
-from starskip.advisor.families.family import listed
-from starskip.advisor.families.family_faults import fault_warnings, without_faulty
-from starskip.advisor.families.family_settings import family_defaults
-from starskip.advisor.selection.advice_without_log import ColumnWeights
-from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest, tune_tables
-from starskip.advisor.workload.query_weights import query_weights as parsed_query_weights
-from starskip.cli.config_out import ConfigOut
 from starskip.cli.format_modules import format_modules
+from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.named_setting import check_given_once, named_settings
+from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.table_names import table_names
-from starskip.cli.tune_document import tune_document
-from starskip.cli.tune_text import tune_text
+from starskip.cli.table_names import table_names, tables_option
+from starskip.cli.to_stderr import note, warn
 from starskip.cli.user_modules import located_faults
 from starskip.errors import BAD_INPUT, ConfigError, printable
-from starskip.night.configuration.checked_overrides import checked_overrides
-from starskip.pinot.table_config import read_table_configs
 from starskip.settings.advice_groups import ALL
-from starskip.storage.files.open_file import read_small_file
 
 SPELLINGS = {
     "-metadata": "--metadata",
@@ -49,27 +36,48 @@ SPELLINGS = {
 
 
 @click.command(
-    name="tune", cls=SeveralValues, several=("--log", "--table-config", "--config-out"), spellings=SPELLINGS
+    name="tune",
+    cls=SeveralValues,
+    several=("--log", "--table-config", "-o", "--output", "--config-out"),
+    spellings=SPELLINGS,
 )
 @click.option(
     "--log",
     "logs",
     multiple=True,
     metavar="PATH...",
+    type=click.Path(),
     help="Log files, folders or globs. Left out: a guess from cardinalities.",
 )
-@click.option("--segments", default="", metavar="DIR", help="Folder of tableNameWithoutType/*.tar.gz.")
 @click.option(
-    "--metadata", default="", metavar="FILE", help="Packed metadata (collect-metadata) instead of segments."
+    "--segments",
+    default="",
+    metavar="DIR",
+    type=click.Path(),
+    help="Folder of tableNameWithoutType/*.tar.gz.",
 )
-@click.option("--tables", default="", help="Comma separated tables; all of the log if left out.")
-@click.option("--table-config", "configs", multiple=True, metavar="FILE...", help="Current table configs.")
 @click.option(
-    "--config-out",
-    "config_outs",
+    "--metadata",
+    default="",
+    metavar="FILE",
+    type=click.Path(),
+    help="Packed metadata (collect-metadata) instead of segments.",
+)
+@tables_option("all of the log")
+@click.option(
+    "--table-config",
+    "configs",
     multiple=True,
     metavar="FILE...",
-    help="Write whole table configs: the files of --table-config in their order, with the advice in them.",
+    type=click.Path(),
+    help="Current table configs.",
+)
+@output_option(
+    "DIR|FILE...",
+    "Write whole table configs, with the advice in them: into DIR under the names of the files of "
+    "--table-config, or as one FILE for each of these.",
+    "--config-out",
+    multiple=True,
 )
 @click.option(
     "--index",
@@ -88,6 +96,7 @@ SPELLINGS = {
     "--query-weights",
     default=None,
     metavar="FILE",
+    type=click.Path(),
     help='JSON: {"table": weight, "SELECT …": weight}; weights of the entries of these queries.',
 )
 @click.option(
@@ -98,7 +107,7 @@ SPELLINGS = {
 )
 @setting_option("--max-indexes", "advice.max_indexes", metavar="K")
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
-@setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="N")
+@setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="SIZE")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")
@@ -116,14 +125,14 @@ SPELLINGS = {
     metavar="GROUP.NAME=VALUE",
     help="Any other setting of the night, such as scoring.exclusive_vote_ratio=0.9; repeatable.",
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@format_option()
 def tune(
     logs: Sequence[str],
     segments: str,
     metadata: str,
     tables: str,
     configs: Sequence[str],
-    config_outs: Sequence[str],
+    target: Sequence[str],
     index_names: str,
     query_weights: str | None,
     column_weights: str,
@@ -145,15 +154,28 @@ def tune(
       starskip tune --log logs/ --segments /deep/store --index sorted --format json
       starskip tune --log broker.log --metadata metadata.json --index inverted --strategy parser
       starskip tune --segments /deep/store --index inverted --column-weights Carrier=3,Origin=1
-      starskip tune --log a.log --segments /deep/store --index all --table-config t.json --config-out new.json
+      starskip tune --log a.log --segments /deep/store --index all --table-config t.json -o new/
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+    from starskip.advisor.families.families import configured_indexes, families_named, load_families
+    from starskip.advisor.families.family import listed
+    from starskip.advisor.families.family_faults import fault_warnings, without_faulty
+    from starskip.advisor.families.family_settings import family_defaults
+    from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
+    from starskip.cli.config_out import config_outs
+    from starskip.cli.tune_document import tune_document
+    from starskip.cli.tune_notes import basis_of, unadvised
+    from starskip.cli.tune_text import tune_text
+    from starskip.cli.weights import column_weights_of, query_weights_text
+    from starskip.night.configuration.checked_overrides import checked_overrides
+    from starskip.pinot.table_config import read_table_configs
+
     if bool(segments) == bool(metadata):
         raise click.UsageError("give either --segments DIR or --metadata FILE")
     if column_weights and logs:
         raise click.UsageError("--column-weights stands for a log: give it without --log")
-    weights = parsed_weights(column_weights)
+    weights = column_weights_of(column_weights)
     if query_weights is not None:
-        settings_given["workload__query_weights"] = _query_weights(query_weights)
+        settings_given["workload__query_weights"] = query_weights_text(query_weights)
     modules = table_names(family_modules)
     wrong: dict[str, str] = {}
     try:
@@ -171,10 +193,6 @@ def tune(
         format_modules(settings.log.formats)
     except ConfigError as error:
         raise click.UsageError("; ".join([str(error), *wrong.values()])) from error
-    if config_outs and len(configs) != len(config_outs):
-        raise click.UsageError("--config-out: give one FILE for each FILE of --table-config")
-    if len({os.path.realpath(each) for each in config_outs}) < len(config_outs):
-        raise click.UsageError("--config-out: one FILE is given twice")
     wanted = table_names(tables)
     current = read_table_configs(configs)
     in_force, faults = without_faulty(
@@ -183,116 +201,26 @@ def tune(
     request = TuneRequest(
         logs, segments, wanted, in_force, families, settings, metadata, weights, current, faults
     )
-    outs = [ConfigOut(*each, families.asked) for each in zip(configs, config_outs, strict=False)]
+    outs = config_outs(configs, target, families.asked)
     with located_faults(modules):
         answer = tune_tables(request, progress)
-    for warning in [each for out in outs for each in out.write(answer.tables)]:
-        click.echo(f"starskip: warning: {printable(warning)}", err=True)
-    if not config_outs and not wanted:
-        for warning in _unadvised(request, answer):
-            click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    warnings = [each for out in outs for each in out.write(answer.tables)]
+    if not outs and not wanted:
+        warnings += unadvised(request, answer)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
-    for warning in (*wrong.values(), *answer.warnings, *of_families):
-        click.echo(f"starskip: warning: {printable(warning)}", err=True)
+    for warning in (*warnings, *wrong.values(), *answer.warnings, *of_families):
+        warn(printable(warning))
     for table, reason in answer.failures.items():
         click.echo(f"starskip: table {printable(table, 200)}: {printable(reason)}", err=True)
-    basis = _basis(request)
+    basis = basis_of(request)
     if basis and output == "json":
-        click.echo(f"starskip: note: {basis}", err=True)
+        note(f"starskip: note: {basis}")
     told = [(each, families.without(each.not_used)) for each in answer.tables]
-    if output == "json":
-        click.echo(json.dumps({"tables": {each.table: tune_document(each, used) for each, used in told}}))
-    else:
-        text = "\n\n".join(tune_text(each, used, is_guess=not logs) for each, used in told)
-        click.echo((f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"))
+    text = "\n\n".join(tune_text(each, used, is_guess=not logs) for each, used in told)
+    echo_result(
+        output,
+        {"tables": {each.table: tune_document(each, used) for each, used in told}},
+        lambda: (f"{basis}\n\n" if basis else "") + (text or "the log holds no queries"),
+    )
     if answer.failures:
         click.get_current_context().exit(BAD_INPUT)
-
-
-def _unadvised(request: TuneRequest, answer: TuneAnswer) -> Iterator[str]:
-    """Yield a warning that names tables with a config and without advice: their names may be misspelt."""
-    known = {each.table for each in answer.tables} | answer.failures.keys()
-    given = sorted(request.configs.items())
-    left = [name for name, configs in given if not any(map(configs[0].is_of, known))]
-    if left:
-        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-        missing = "query in the log" if request.log_paths else "segment"
-        yield f"--table-config: no advice for {', '.join(left[:3])}{more}: no {missing} of such a table"
-
-
-def _query_weights(path: str) -> str:
-    """Return the text of the file, after checking that it holds weights."""
-    try:
-        text = read_small_file(path).decode("utf-8-sig")
-        parsed_query_weights(text if text.strip() else "nothing")
-    except OSError as error:
-        problem = f"cannot read {path}: {error.strerror}"
-    except (ConfigError, UnicodeDecodeError) as error:
-        problem = f"{path}: {error}"
-    else:
-        return text
-    raise click.BadParameter(printable(problem), param_hint="--query-weights")
-
-
-def _basis(request: TuneRequest) -> str:
-    """Return the basis of the advice, if it is less than all that was asked for."""
-    if not request.log_paths:
-        asked = "weighted as given" if request.column_weights else "every column queried equally"
-        return f"A guess without a log, from cardinalities alone: {asked}."
-    if not request.metadata_path:
-        return ""
-    if request.settings.scoring.strategy == "leapfrog":
-        return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
-    return f"Strategy {request.settings.scoring.strategy}; savings are estimated from the metadata."
-
-
-def parsed_weights(text: str) -> ColumnWeights:
-    """Return the weights that ``a=3,b=1`` or a JSON file names: ``{"a": 3}``, or ``{"table": {"a": 3}}``.
-
-    Raises click.BadParameter naming the fault.
-    """
-    if not text.strip():
-        return {}
-    document = _weight_file(text) if text.endswith(".json") else _weight_pairs(text)
-    by_table: dict[str, dict[str, float]] = {}
-    for name, value in document.items():
-        if isinstance(value, dict):
-            by_table[name] = {column: _weight(column, weight) for column, weight in value.items()}
-        else:
-            by_table.setdefault("", {})[name] = _weight(name, value)
-    return by_table
-
-
-def _weight_pairs(text: str) -> dict[str, Any]:
-    pairs = [part.rpartition("=") for part in text.split(",") if part.strip()]
-    for name, equals, value in pairs:
-        if not equals or not name.strip():
-            given = printable(name + equals + value, 60)
-            raise _wrong_weights(f"'{given}' is neither COLUMN=WEIGHT nor a file FILE.json")
-    return {name.strip(): value for name, _, value in pairs}
-
-
-def _weight_file(path: str) -> dict[str, Any]:
-    try:
-        document = json.loads(read_small_file(path))
-    except OSError as error:
-        raise _wrong_weights(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise _wrong_weights(f"{path} is no JSON: {printable(str(error), 100)}") from error
-    if not isinstance(document, dict):
-        raise _wrong_weights(f'{path} must hold an object such as {{"column": 3}}')
-    return document
-
-
-def _weight(column: str, value: Any) -> float:
-    try:
-        weight = float(value)
-    except (TypeError, ValueError):
-        weight = -1.0
-    if isinstance(value, bool) or not isfinite(weight) or weight < 0:
-        raise _wrong_weights(f"the weight of {printable(column, 60)} is no number of at least 0")
-    return weight
-
-
-def _wrong_weights(problem: str) -> click.BadParameter:
-    return click.BadParameter(problem, param_hint="--column-weights")

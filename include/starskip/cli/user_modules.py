@@ -7,9 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from starskip.advisor.run.user_code import error_words
 from starskip.errors import StarskipError
-from starskip.skipping.registry import load_modules
 from starskip.user_modules import user_line
 
 
@@ -20,6 +18,8 @@ def user_modules(names: Sequence[str]) -> Iterator[None]:
     Raises ConfigError for a module that cannot be imported, and StarskipError, which names module and line,
     for an error that a module raises in the block.
     """
+    from starskip.skipping.registry import load_modules
+
     if names:
         sys.path.insert(0, str(Path.cwd()))
     load_modules(names)
@@ -38,6 +38,8 @@ def located_faults(names: Sequence[str], *, is_masked: bool = False) -> Iterator
         place = user_line(error, names)
         if place is None:
             raise
+        from starskip.advisor.run.user_code import error_words
+
         module, line = place
         words = error_words(error, is_masked=is_masked)
         raise StarskipError(f"module {module}, line {line}: raised {words}") from error

@@ -11,9 +11,6 @@ from starskip.lake.table_format import TableFormat, format_above, refuse_format,
 from starskip.lake.table_name import is_iceberg_name
 from starskip.lake.table_snapshot import TableSnapshot
 
-FILE_FORMATS = ("parquet", "orc", "avro", "json", "csv")
-FORMATS = (*FILE_FORMATS, "delta", "iceberg")
-
 
 def open_lake_table(
     path: str, file_format: str | None = None, version: int | None = None, *, look_above: bool = True

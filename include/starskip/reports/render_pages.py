@@ -49,8 +49,14 @@ def render_index(
     *,
     like: str = "",
     until: date | None = None,
+    dags: Sequence[tuple[str, str]] = (),
+    dag: str = "",
 ) -> str:
-    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to."""
+    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to.
+
+    ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: the one
+    of this list.
+    """
     older = page.older and links.index(like=like, until=page.older.isoformat())
     behind = [*(night.run_date for night in page.nights[1:]), page.older]
     nights = [
@@ -66,6 +72,8 @@ def render_index(
         like=like,
         until=until,
         older=older,
+        dags=dags,
+        dag=dag,
     )
 
 

@@ -41,7 +41,9 @@ def unknown_setting(settings: Settings, name: str) -> ConfigError:
     groups = {group.group: group for group in settings.groups}
     group = groups.get(name.partition(".")[0])
     if group is not None:
-        use = ", ".join(each.place for each in declared_settings(type(group)))
+        places = [each.place for each in declared_settings(type(group))]
+        near = get_close_matches(name, places, n=1)
+        use = ", ".join(dict.fromkeys([*near, *places]))
     else:
         use = f"{_nearest_place(settings, name)}, or another one of the groups {', '.join(groups)}"
     return ConfigError(f"setting {printable(name, 100)!r} is not known: use {use}", setting=name)

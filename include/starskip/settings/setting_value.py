@@ -10,6 +10,7 @@ from typing import Any
 
 from starskip.errors import ConfigError, printable
 from starskip.settings.declared import Declared
+from starskip.settings.written_number import is_share, is_size, number_forms, number_words, written_number
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 _NOTHING = "none"
@@ -40,6 +41,13 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
+def shown_value(declared: Declared, value: Any) -> str:
+    """Return a value as people write it, which ``setting_value`` reads as the same: ``32 MiB``, ``0.5%``."""
+    if value is None or declared.kind not in (int, float):
+        return value_text(value)
+    return number_words(value, declared.facts.unit)
+
+
 def allowed_values(declared: Declared) -> str:
     """Return the values that the setting takes, in words that follow "use"."""
     facts = declared.facts
@@ -51,18 +59,27 @@ def allowed_values(declared: Declared) -> str:
         words = facts.allowed
     elif declared.kind is str:
         words = "a text"
-    elif facts.unit == "share":
-        words = f"a share from {facts.at_least} to {facts.at_most}"
     else:
-        words = "a whole number" if declared.kind is int else "a number"
-        least, most = facts.at_least, facts.at_most
-        if least is not None and most is not None:
-            words += f" from {least:,} to {most:,}"
-        elif least is not None:
-            words += f" of at least {least:,}"
-        elif most is not None:
-            words += f" of at most {most:,}"
+        words = _numbers(declared)
     return f"{words}, or {_NOTHING}" if declared.is_optional else words
+
+
+def _numbers(declared: Declared) -> str:
+    facts = declared.facts
+    least, most = facts.at_least, facts.at_most
+    words, unit = "a whole number" if declared.kind is int else "a number", ""
+    if is_share(facts.unit):
+        words = "a share"
+    elif is_size(facts.unit):
+        words, unit = "a size", " byte" if least == 1 else " bytes"
+    if least is not None and most is not None:
+        words += f" from {least:,} to {most:,}{unit}"
+    elif least is not None:
+        words += f" of at least {least:,}{unit}"
+    elif most is not None:
+        words += f" of at most {most:,}{unit}"
+    forms = number_forms(facts.unit)
+    return f"{words}, {forms}" if forms else words
 
 
 class WrittenFloat(float):
@@ -88,7 +105,12 @@ def _converted(declared: Declared, raw: Any) -> Any:
         return _text(declared, raw)
     if isinstance(raw, bool):
         raise TypeError(raw)
-    return float(raw) if declared.kind is float else _whole(raw)
+    try:
+        return float(raw) if declared.kind is float else _whole(raw)
+    except ValueError:
+        if not isinstance(raw, str):
+            raise
+        return written_number(raw, declared.facts.unit, is_whole=declared.kind is int)
 
 
 def _text(declared: Declared, raw: Any) -> str:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -26,11 +26,13 @@ _EVERY_S = 0.3
 
 
 @contextmanager
-def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSession]:
+def command_session(
+    label: str, *, encrypts: bool = False, is_quiet: bool = False, log_level: str = "ERROR"
+) -> Iterator[SparkSession]:
     """Yield a session as spark-defaults or spark-submit configure it, by default on all cores here.
 
-    ``encrypts``: make Spark encrypt its temporary files. Raises StarskipError if it cannot be started;
-    Spark's own errors become one line.
+    ``encrypts``: make Spark encrypt its temporary files. ``is_quiet``: without a progress bar. Raises
+    StarskipError if it cannot be started; Spark's own errors become one line.
     """
     # The error that follows repeats its message.
     context_logger().setLevel(logging.CRITICAL)
@@ -39,7 +41,7 @@ def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSess
     builder = (
         SparkSession.builder.appName("starskip")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
+        .config("spark.log.level", log_level)
     )
     if encrypts:
         builder = builder.config(IO_ENCRYPTION, "true")
@@ -54,7 +56,7 @@ def command_session(label: str, *, encrypts: bool = False) -> Iterator[SparkSess
                 f"Spark cannot be started, which needs Java 17 or newer: {printable(told[-1], 300)}"
             ) from error
         try:
-            with _progress(session, label):
+            with nullcontext() if is_quiet else _progress(session, label):
                 yield session
         except (PySparkException, Py4JError) as error:
             found = understood_failure(error)

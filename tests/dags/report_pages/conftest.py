@@ -19,7 +19,6 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
 
-CHECKOUT = Path(__file__).parents[3]
 NIGHT = "2026-11-18"
 DAMAGED_NIGHT = "2026-11-10"
 ODD = "<script>alert(1)</script>/../x"
@@ -45,6 +44,7 @@ SOUND = {
 class Server:
     """Airflow's API server with the pages in it; ``headers`` are those of a user who has logged in."""
 
+    of_dag: ClassVar[str] = f"/dags/{DAG_ID}"
     night: ClassVar[str] = NIGHT
     damaged_night: ClassVar[str] = DAMAGED_NIGHT
     odd_tables: ClassVar[tuple[str, ...]] = ODD_TABLES
@@ -65,7 +65,7 @@ class Server:
         """Every route that there is, by its own list: a new one is asked for here without a line of test."""
         from starskip.airflow.report_pages.pages import pages_app
 
-        app = pages_app(CHECKOUT)
+        app = pages_app()
         assert not app.user_middleware
         return [route.path for route in app.routes]
 
@@ -79,8 +79,11 @@ class Server:
             "/favicon.ico",
             "/.git/config",
             "//",
-            "/tables/",
-            "/nights",
+            "/dags",
+            "/dags/",
+            f"{cls.of_dag}/tables/",
+            f"{cls.of_dag}/nights",
+            "/dags/another_dag/",
         ]
         return [
             *routes,
@@ -149,10 +152,31 @@ class Server:
         text: str = answer.text.replace(OUR_SCRIPT, "")
         return text
 
+    @classmethod
+    def parse(cls, config: Path | str, dag_id: str = DAG_ID) -> None:
+        """Store the DAG whose nights a configuration describes."""
+        from starskip.airflow import index_advisor_dag
+
+        cls.store_dag(index_advisor_dag(config, dag_id=dag_id))
+
     @staticmethod
-    def add_run(run_id: str, conf: dict[str, Any], state: str = "success") -> None:
-        from airflow.models.dag import DagModel
+    def store_dag(dag: Any) -> None:
+        """Store a DAG as Airflow's DAG processor does after it has read the file of the DAG."""
         from airflow.models.dagbundle import DagBundleModel
+        from airflow.models.serialized_dag import SerializedDagModel
+        from airflow.serialization.definitions.dag import SerializedDAG
+        from airflow.serialization.serialized_objects import LazyDeserializedDAG
+        from airflow.utils.session import create_session
+
+        read = LazyDeserializedDAG.from_dag(dag)
+        with create_session() as session:
+            session.merge(DagBundleModel(name="dags-folder"))
+            session.flush()
+            SerializedDAG.bulk_write_to_db("dags-folder", None, [read], session=session)
+            SerializedDagModel.write_dag(read, bundle_name="dags-folder", session=session)
+
+    @staticmethod
+    def add_run(run_id: str, conf: dict[str, Any], state: str = "success", dag_id: str = DAG_ID) -> None:
         from airflow.models.dagrun import DagRun
         from airflow.utils.session import create_session
         from airflow.utils.types import DagRunType
@@ -160,11 +184,8 @@ class Server:
         day = datetime(2026, 11, 19, 2, tzinfo=UTC)
         logical_date = day + timedelta(seconds=len(run_id))  # of which no two runs may have the same
         with create_session() as session:
-            session.merge(DagBundleModel(name="dags-folder"))
-            session.flush()
-            session.merge(DagModel(dag_id=DAG_ID, bundle_name="dags-folder", fileloc="x"))
             run = DagRun(
-                dag_id=DAG_ID,
+                dag_id=dag_id,
                 run_id=run_id,
                 run_type=DagRunType.MANUAL,
                 conf=conf,
@@ -225,6 +246,7 @@ def logged_in(dag_bag: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS", "admin:admin,viewer:viewer")
         initdb()
+        Server.parse("no-such-configuration.yaml")
         Server.add_run("a+run", {"run_date": NIGHT})
         app = create_app(apps="core")
         client = TestClient(app, raise_server_exceptions=False, follow_redirects=False)
@@ -239,11 +261,9 @@ def logged_in(dag_bag: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
-def server(
-    logged_in: Server, store: ArtefactStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Server:
+def server(logged_in: Server, store: ArtefactStore, tmp_path: Path) -> Server:
     """The one server, with the configuration of each test: what one test sets, no other finds."""
     config = tmp_path / "of-the-server.yaml"
     config.write_text(f"store: {{artefacts: {store.storage.place}}}\nsources: {{segments_root: .}}\n")
-    monkeypatch.setenv("STARSKIP_CONFIG", str(config))
+    logged_in.parse(config)
     return logged_in

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from starskip.advisor.run.night import Night
-from starskip.airflow.report_places import DAG_ID
+from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.night.night_runs import note_run
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
@@ -24,12 +24,12 @@ def test_the_report_is_the_published_page_under_its_own_policy(server: Any, stor
     snapshot = store.snapshot("reports", server.night)
     assert snapshot is not None
     published = {f.name[-11:]: snapshot.read_file(f) for f in snapshot.parts()["lineitem"].files}
-    answer = server.get(f"/tables/lineitem/{server.night}/report.html")
+    answer = server.get(f"{server.of_dag}/tables/lineitem/{server.night}/report.html")
     assert answer.content == published["report.html"]
     policy = answer.headers["Content-Security-Policy"]
     assert policy == f"{content_security_policy()}; frame-ancestors 'self'"
 
-    download = server.get(f"/tables/lineitem/{server.night}/report.json")
+    download = server.get(f"{server.of_dag}/tables/lineitem/{server.night}/report.json")
     assert download.content == published["report.json"]
     assert download.headers["Content-Type"] == "application/json"
     assert (
@@ -54,18 +54,21 @@ def test_a_damaged_report_is_told_with_a_status_and_takes_no_other_with_it(
     server: Any, table: str, status: int, says: str
 ) -> None:
     for path in (
-        f"/tables/{table}/{server.damaged_night}",
-        f"/tables/{table}/{server.damaged_night}/report.html",
+        f"{server.of_dag}/tables/{table}/{server.damaged_night}",
+        f"{server.of_dag}/tables/{table}/{server.damaged_night}/report.html",
     ):
         answer = server.get(path)
         assert answer.status_code == status
         assert says.lower() in answer.text.lower()
         server.check_headers(answer)
-    for path in ("/", f"/nights/{server.damaged_night}", f"/tables/{table}"):
+    for path in ("/", f"{server.of_dag}/nights/{server.damaged_night}", f"{server.of_dag}/tables/{table}"):
         answer = server.get(path)
         assert answer.status_code == 200
         assert table in answer.text
-    assert f"/tables/sound/{server.damaged_night}" in server.get(f"/nights/{server.damaged_night}").text
+    assert (
+        f"{server.of_dag}/tables/sound/{server.damaged_night}"
+        in server.get(f"{server.of_dag}/nights/{server.damaged_night}").text
+    )
 
 
 def test_the_keys_of_a_connection_stay_out_of_the_server(
@@ -131,7 +134,7 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
     assert "&lt;script&gt;alert(1)" in own.text
     other = server.get(f"/runs/{DAG_ID}/one-that-failed-after-it").text
     assert "The log of its task finish_night says why." in other and "It failed" not in other
-    for path in ("/", "/nights/2026-11-02", "/tables/lineitem"):
+    for path in ("/", f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem"):
         answer = server.get(path)
         assert answer.status_code == 200
         assert "The night failed:" in answer.text and "parse_query_logs failed: no log" in answer.text
@@ -139,10 +142,10 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
 
 
 @pytest.fixture
-def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def configured(server: Any, tmp_path: Path) -> Callable[[str], None]:
     def write(text: str) -> None:
         (tmp_path / "night.yaml").write_text(text)
-        monkeypatch.setenv("STARSKIP_CONFIG", str(tmp_path / "night.yaml"))
+        server.parse(tmp_path / "night.yaml")
 
     return write
 
@@ -152,7 +155,7 @@ def test_without_a_night_the_page_says_what_to_run(server: Any, configured: Call
     answer = server.get("/")
     assert answer.status_code == 200
     assert "No night yet" in answer.text
-    assert "<pre>make night</pre>" in answer.text
+    assert f"<pre>airflow dags trigger {DAG_ID}</pre>" in answer.text
     assert "night.yaml" in answer.text
 
 
@@ -169,7 +172,12 @@ def test_what_cannot_be_read_is_told_and_not_shown(
     server: Any, configured: Callable[[str], None], config: str, says: str
 ) -> None:
     configured(config)
-    for path in ("/", f"/nights/{server.night}", f"/tables/lineitem/{server.night}", f"/runs/{DAG_ID}/a+run"):
+    for path in (
+        "/",
+        f"{server.of_dag}/nights/{server.night}",
+        f"{server.of_dag}/tables/lineitem/{server.night}",
+        f"/runs/{DAG_ID}/a+run",
+    ):
         answer = server.get(path)
         # What is about one night shows it as a night that cannot be read.
         assert answer.status_code == 503
@@ -192,17 +200,73 @@ def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.Monkey
     server.check_headers(answer)
 
 
-def test_the_variable_names_the_configuration_where_the_environment_does_not(
-    server: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_what_travels_in_the_dag_is_enough_where_its_configuration_is_not_seen(
+    server: Any, store: ArtefactStore, configured: Callable[[str], None], tmp_path: Path
 ) -> None:
-    from airflow.models.variable import Variable
+    configured(f"store: {{artefacts: {store.storage.place}}}\ntables: [lineitem]\n")
+    (tmp_path / "night.yaml").unlink()
+    assert "lineitem" in server.get("/").text
+    # Other tables of the store are not of this DAG's nights.
+    of_run = server.get(f"/runs/{DAG_ID}/a+run").text
+    assert "lineitem" in of_run and "alert(1)" not in of_run
 
-    monkeypatch.delenv("STARSKIP_CONFIG")
-    (tmp_path / "of-the-variable.yaml").write_text(
-        "store: {artefacts: nothing}\nsources: {segments_root: .}\n"
-    )
-    Variable.set("starskip_config", str(tmp_path / "of-the-variable.yaml"))
-    try:
-        assert "of-the-variable.yaml" in server.get("/").text
-    finally:
-        Variable.delete("starskip_config")
+
+@pytest.fixture
+def other_dag(server: Any, tmp_path: Path) -> Iterator[str]:
+    """A second DAG, whose store holds nothing yet."""
+    from airflow.models.dag import DagModel
+    from airflow.utils.session import create_session
+
+    (tmp_path / "other.yaml").write_text("store: {artefacts: others}\nsources: {segments_root: .}\n")
+    server.parse(tmp_path / "other.yaml", dag_id="the_other")
+    yield "the_other"
+    with create_session() as session:
+        session.get(DagModel, "the_other").is_stale = True
+
+
+def test_two_dags_have_each_their_own_reports(server: Any, other_dag: str) -> None:
+    server.add_run("of-the-other", {"run_date": server.night}, dag_id=other_dag)
+    first = server.get("/").text
+    for dag_id in (DAG_ID, other_dag):
+        assert f'href="{URL_PREFIX}/dags/{dag_id}/"' in first
+    assert f'{DAG_ID}/" aria-current="page"' in first and "lineitem" in first
+    other = server.get(f"/dags/{other_dag}/")
+    assert other.status_code == 200
+    assert f'{other_dag}/" aria-current="page"' in other.text and "lineitem" not in other.text
+    assert server.get(f"/dags/{other_dag}/tables/lineitem/{server.night}").status_code == 404
+    assert "has left no report" in server.get(f"/runs/{other_dag}/of-the-other").text
+    assert "lineitem" in server.get(f"/runs/{DAG_ID}/a+run").text
+
+
+def test_who_may_read_one_dag_learns_nothing_of_the_other(
+    server: Any, other_dag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+
+    def allow_other(self: Any, *, details: Any, **rest: Any) -> bool:
+        return details.id == other_dag
+
+    monkeypatch.setattr(SimpleAuthManager, "is_authorized_dag", allow_other)
+    for path in ("/", f"/dags/{other_dag}/"):
+        assert server.get(path).status_code == 200
+        assert DAG_ID not in server.get(path).text
+    hidden, unknown = server.get(f"/dags/{DAG_ID}/"), server.get("/dags/no_such_dag/")
+    assert (hidden.status_code, hidden.text) == (unknown.status_code, unknown.text)
+    assert hidden.status_code == 404
+    assert server.get(f"/runs/{DAG_ID}/a+run").status_code == 403
+
+
+def test_before_airflow_has_read_a_dag_the_page_says_so(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.airflow.report_pages import permitted_dags
+
+    monkeypatch.setattr(permitted_dags, "nightly_dags", lambda _: [])
+    assert "No nightly DAG yet" in server.get("/").text
+    assert server.get("/", None).status_code == 401
+
+
+def test_another_dag_of_the_same_tag_is_none_of_ours(server: Any) -> None:
+    from airflow.sdk import DAG
+    from starskip.airflow.report_places import TAG
+
+    server.store_dag(DAG("somebody_s_own", tags=[TAG], schedule=None))
+    assert "somebody_s_own" not in server.get("/").text

@@ -49,7 +49,7 @@ def test_hostile_addresses_are_refused_in_words(server: Any) -> None:
 
 def test_a_line_break_in_an_address_leads_out_of_our_place_and_nowhere(server: Any) -> None:
     # Starlette's routes end at one: it is Airflow that answers, and has nothing there.
-    answer = server.ask_literally("/tables/lineitem%0a")
+    answer = server.ask_literally(f"{server.of_dag}/tables/lineitem%0a")
     assert answer.status_code == 404
     assert "lineitem" not in answer.text
 
@@ -62,7 +62,7 @@ def test_a_line_break_in_an_address_leads_out_of_our_place_and_nowhere(server: A
      "?" + "a=b&" * 2_000],
 )  # fmt: skip
 def test_hostile_questions_change_nothing(server: Any, query: str) -> None:
-    for path in ("/", "/tables/lineitem", f"/nights/{server.night}"):
+    for path in ("/", f"{server.of_dag}/tables/lineitem", f"{server.of_dag}/nights/{server.night}"):
         answer = server.get(path + query)
         assert answer.status_code in (200, 404, 422)
         assert "<script" not in server.foreign_text(answer) and "Traceback" not in answer.text
@@ -86,9 +86,9 @@ def test_odd_names_are_short_plain_text_everywhere(server: Any, number: int) -> 
     name = page_name(server.odd_tables[number])
     for path in (
         "/",
-        f"/tables/{name}",
-        f"/tables/{name}/{server.night}",
-        f"/tables/{name}/{server.night}/report.html",
+        f"{server.of_dag}/tables/{name}",
+        f"{server.of_dag}/tables/{name}/{server.night}",
+        f"{server.of_dag}/tables/{name}/{server.night}/report.html",
     ):
         answer = server.get(path)
         assert answer.status_code == 200
@@ -111,12 +111,14 @@ def test_a_hostile_table_has_pages_and_files_under_a_plain_name(server: Any) -> 
     assert f'href="{URL_PREFIX}/tables/{name}/{server.night}"' in index
     assert "&lt;script&gt;alert(1)" in index and "<script" not in server.foreign_text(server.get("/"))
     for path in (
-        f"/tables/{name}",
-        f"/tables/{name}/{server.night}",
-        f"/tables/{name}/{server.night}/report.html",
+        f"{server.of_dag}/tables/{name}",
+        f"{server.of_dag}/tables/{name}/{server.night}",
+        f"{server.of_dag}/tables/{name}/{server.night}/report.html",
     ):
         answer = server.get(path)
         assert answer.status_code == 200
         assert "<script" not in server.foreign_text(answer)
-    disposition = server.get(f"/tables/{name}/{server.night}/report.md").headers["Content-Disposition"]
+    disposition = server.get(f"{server.of_dag}/tables/{name}/{server.night}/report.md").headers[
+        "Content-Disposition"
+    ]
     assert re.fullmatch(r'attachment; filename="[A-Za-z0-9_.-]+-report\.md"', disposition)

@@ -34,7 +34,11 @@ def test_no_route_takes_anything_but_reading(server: Any) -> None:
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_no_route_answers_someone_who_has_not_logged_in(server: Any, method: str) -> None:
     texts = set()
-    for path in [*server.addresses(), "/tables/%3Cscript%3E", "/tables/lineitem/2020-01-01"]:
+    for path in [
+        *server.addresses(),
+        f"{server.of_dag}/tables/%3Cscript%3E",
+        f"{server.of_dag}/tables/lineitem/2020-01-01",
+    ]:
         for headers in ({}, {"Authorization": "Bearer forged"}, {"Cookie": "_token=forged"}):
             answer = server.client.request(method, f"{URL_PREFIX}{path}", headers=headers)
             assert answer.status_code in ((401, 403) if headers else (401,)), path

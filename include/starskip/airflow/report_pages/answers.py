@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from urllib.parse import quote
 
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
 from starlette.exceptions import HTTPException as StarletteHTTPException
 
+from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.report_pages.strict_headers import POLICY
 from starskip.errors import MissingSource, StarskipError
 from starskip.reports.page_links import PageLinks
@@ -20,7 +22,7 @@ _MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-
 _REFUSALS = {
     401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
     403: Message(
-        "Not permitted", "Who may read the nightly DAG may read its reports: ask for that permission."
+        "Not permitted", "Who may read a nightly DAG may read its reports: ask for that permission."
     ),
     404: Message("No such page", "There is no such page among the reports."),
     405: Message("Reading only", "The report pages can be read and nothing else."),
@@ -33,9 +35,11 @@ def page_answer(page: str, status: int = 200) -> Response:
     return HTMLResponse(page, status, headers={POLICY: page_content_security_policy()})
 
 
-def message_answer(request: Request, message: Message, status: int = 200) -> Response:
-    """Return a page that says only ``message``."""
-    return page_answer(render_message(links_of(request), message), status)
+def message_answer(
+    request: Request, message: Message, status: int = 200, links: PageLinks | None = None
+) -> Response:
+    """Return a page that says only ``message``; ``links``: of one DAG, by default of them all."""
+    return page_answer(render_message(links or links_of(request), message), status)
 
 
 def report_answer(page: bytes) -> Response:
@@ -54,9 +58,10 @@ def download_answer(content: bytes, file_name: str) -> Response:
     )
 
 
-def links_of(request: Request) -> PageLinks:
-    """Return the links of all pages, below the place where Airflow mounts them."""
-    return PageLinks(request.scope.get("root_path", ""))
+def links_of(request: Request, dag: NightlyDag | None = None) -> PageLinks:
+    """Return the links of the pages of ``dag``, by default of all, below their mount in Airflow."""
+    root = request.scope.get("root_path", "")
+    return PageLinks(f"{root}/dags/{quote(dag.dag_id, safe='')}" if dag else root)
 
 
 def answer_errors(app: FastAPI) -> None:

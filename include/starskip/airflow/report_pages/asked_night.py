@@ -6,16 +6,17 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
-from pathlib import Path
 from typing import Any
 
-from airflow.models.variable import Variable
-
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import CONFIG_VARIABLE, night_config
+from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.run_date import resolve_run_date
-from starskip.errors import MissingSource, printable
+from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.pinot.hybrid_tables import halves_of
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 ANY_NIGHT = date(2000, 1, 1)
 """For pages that are about no night in particular."""
@@ -23,31 +24,40 @@ ANY_NIGHT = date(2000, 1, 1)
 _READER = "report pages"
 
 
-def configured_night(checkout: Path, run_date: date, tables: Sequence[str] = ()) -> Night:
+def stored_night(dag: NightlyDag, run_date: date, tables: Sequence[str] = ()) -> Night:
     """Return a night of these tables, by default of all configured tables, to read its store.
 
     The keys of a store come from the API server's own environment: the keys of a connection would stay in it
     for everything else that the server does, such as reading the logs of tasks.
     """
-    arguments = NightArguments(ANY_NIGHT, _READER, datetime.now(UTC), tables)
-    night = night_from_config(config_path(checkout), arguments, os.environ)
-    # Any date may stand in an address; for an impossible night there is simply no report.
-    return replace(night, run_date=run_date)
+    if dag.problem:
+        raise ConfigError(dag.problem, setting="config")
+    if not dag.store:
+        arguments = NightArguments(ANY_NIGHT, _READER, datetime.now(UTC), tables)
+        night = night_from_config(dag.config, arguments, os.environ)
+        # Any date may stand in an address; for an impossible night there is simply no report.
+        return replace(night, run_date=run_date)
+    asked = tables or dag.tables
+    # Which tables are hybrid is not known here; of a table that is none, no half has a report.
+    names = {name for table in asked for name in (table, *halves_of(table))}
+    return Night(
+        run_date,
+        ArtefactStore(storage_for(dag.store)),
+        family_defaults(),
+        datetime.now(UTC),
+        _READER,
+        frozenset(names) or None,
+    )
 
 
-def night_of_run(checkout: Path, run: Any) -> Night:
+def night_of_run(dag: NightlyDag, run: Any) -> Night:
     """Return the night of ``run``, a DAG run as Airflow's database has it, with its tables."""
     asked = run.conf or {}
     named, tables = asked.get("run_date"), asked.get("tables")
     given = None if named is None else str(named)
     run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
     names = tables if isinstance(tables, list) else []
-    return configured_night(checkout, run_date, [str(name) for name in names if name])
-
-
-def config_path(checkout: Path) -> str:
-    """Return the configuration file of the nights."""
-    return night_config(_variable, checkout)
+    return stored_night(dag, run_date, [str(name) for name in names if name])
 
 
 def night_date(text: str) -> date:
@@ -58,8 +68,3 @@ def night_date(text: str) -> date:
     except ValueError:
         pass
     raise MissingSource(f"{printable(text, 40)} is not a night such as 2026-11-20", source=text)
-
-
-def _variable() -> str | None:
-    value: str | None = Variable.get(CONFIG_VARIABLE, default_var=None)
-    return value

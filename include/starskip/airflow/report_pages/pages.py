@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
@@ -14,7 +13,6 @@ from fastapi import Depends, FastAPI, HTTPException, Query, Request, Response
 from sqlalchemy import select
 from starlette.types import ASGIApp
 
-from starskip.advisor.run.night import Night
 from starskip.airflow.report_pages.answers import (
     answer_errors,
     download_answer,
@@ -25,19 +23,18 @@ from starskip.airflow.report_pages.answers import (
 )
 from starskip.airflow.report_pages.asked_night import (
     ANY_NIGHT,
-    config_path,
-    configured_night,
     night_date,
     night_of_run,
+    stored_night,
 )
+from starskip.airflow.report_pages.messages import NO_ADVICE, NO_DAG_YET, no_night_yet, without_report
+from starskip.airflow.report_pages.permitted_dags import AskedDag, PermittedDags, permitted_dags
 from starskip.airflow.report_pages.strict_headers import StrictHeaders
-from starskip.airflow.report_places import DAG_ID
 from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
 from starskip.reports.page_links import DOCUMENTS, is_page_name
 from starskip.reports.published_reports import published_document, published_page, published_table
 from starskip.reports.render_pages import (
-    Message,
     render_history,
     render_index,
     render_night,
@@ -63,17 +60,16 @@ WRITING = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 _Text = Annotated[str, Query(max_length=200)]
 
 
-def report_pages(checkout: Path) -> ASGIApp:
-    """Return the pages with their headers; ``checkout`` holds the sample's configuration."""
-    return StrictHeaders(pages_app(checkout))
+def report_pages() -> ASGIApp:
+    """Return the pages with their headers."""
+    return StrictHeaders(pages_app())
 
 
-def pages_app(checkout: Path) -> FastAPI:
-    """Return the pages.
+def pages_app() -> FastAPI:
+    """Return the pages: those of one DAG lie below its name.
 
-    Airflow checks no permission for an application that a plugin mounts. So this application checks it for
-    all of its routes at once; the last route takes every address and method that no other route does. Whoever
-    may read the DAG may read its reports, and nobody else learns even which reports there are.
+    The application checks the permission of all of its routes at once; the last route takes every address and
+    method that no other route does.
     """
     app = FastAPI(
         title="Starskip report pages",
@@ -81,59 +77,70 @@ def pages_app(checkout: Path) -> FastAPI:
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
-        dependencies=[Depends(requires_access_dag("GET", param_dag_id=DAG_ID))],
+        dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
     page = partial(app.api_route, methods=READING)
 
-    def night_of(text: str) -> Night:
-        return configured_night(checkout, night_date(text))
-
     @page("/")
-    def index(request: Request, like: _Text = "", until: _Text = "") -> Response:
-        night, like = configured_night(checkout, ANY_NIGHT), like.strip()
+    def first(request: Request, dags: PermittedDags) -> Response:
+        return index(request, dags[0], dags) if dags else message_answer(request, NO_DAG_YET)
+
+    @page("/dags/{dag_id}/")
+    def index(
+        request: Request, dag: AskedDag, dags: PermittedDags, like: _Text = "", until: _Text = ""
+    ) -> Response:
+        night, like, links = stored_night(dag, ANY_NIGHT), like.strip(), links_of(request, dag)
         last = night_date(until) if until else None
         found = recent_nights(night, like=like, until=last, rows=ROWS_A_PAGE, rows_a_night=ROWS_A_NIGHT)
-        if not (found.nights or like or last):
-            return message_answer(request, _no_night_yet(checkout))
+        others = [(each.dag_id, links_of(request, each).index()) for each in dags] if len(dags) > 1 else []
+        if not (found.nights or like or last or others):
+            return message_answer(request, no_night_yet(dag), links=links)
         choices = report_nights(night)
-        return page_answer(render_index(links_of(request), found, choices, like=like, until=last))
+        shown = render_index(
+            links, found, choices, like=like, until=last, dags=others, dag=dag.dag_id if others else ""
+        )
+        return page_answer(shown)
 
-    @page("/nights/{run_date}")
-    def night(request: Request, run_date: str, like: _Text = "", after: _Text = "") -> Response:
-        night, like = night_of(run_date), like.strip()
+    @page("/dags/{dag_id}/nights/{run_date}")
+    def night(
+        request: Request, dag: AskedDag, run_date: str, like: _Text = "", after: _Text = ""
+    ) -> Response:
+        night, like = stored_night(dag, night_date(run_date)), like.strip()
         found = night_rows(night, like=like, after=after, limit=TABLES_A_NIGHT)
         if not (found.rows or like):
             raise MissingSource(f"there is no report for the night of {night.date_text}", source=run_date)
         nights = report_nights(night)
         older = next((each for each in nights if each < night.run_date), None)
         newer = next((each for each in reversed(nights) if each > night.run_date), None)
+        links = links_of(request, dag)
         shown = render_night(
-            links_of(request), night.run_date, found, like=like, older=older, newer=newer, has_filter=True
+            links, night.run_date, found, like=like, older=older, newer=newer, has_filter=True
         )
         return page_answer(shown, _status(found))
 
-    @page("/tables/{name}")
-    def history(request: Request, name: str, before: _Text = "") -> Response:
-        night = configured_night(checkout, ANY_NIGHT)
+    @page("/dags/{dag_id}/tables/{name}")
+    def history(request: Request, dag: AskedDag, name: str, before: _Text = "") -> Response:
+        night = stored_night(dag, ANY_NIGHT)
         from_night = night_date(before) if before else None
         found = table_rows(night, _page_name(name), before=from_night, nights=NIGHTS_A_HISTORY)
         table = next((row.table for row in found.rows if row.table), None)
         if table is None and found.older is None:
             raise MissingSource(f"there is no report of {name}", source=name)
-        return page_answer(render_history(links_of(request), table or name, found, is_newest=not before))
+        shown = render_history(links_of(request, dag), table or name, found, is_newest=not before)
+        return page_answer(shown)
 
-    @page("/tables/{name}/{run_date}")
-    def report(request: Request, name: str, run_date: str) -> Response:
-        night = night_of(run_date)
+    @page("/dags/{dag_id}/tables/{name}/{run_date}")
+    def report(request: Request, dag: AskedDag, name: str, run_date: str) -> Response:
+        night = stored_night(dag, night_date(run_date))
         table = published_table(night, _page_name(name))
         published_page(night, table)  # errors are shown here, and not in the frame
         neighbours = neighbour_nights(night, table)
-        return page_answer(render_report_frame(links_of(request), table, night.run_date, *neighbours))
+        return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, *neighbours))
 
-    @page("/tables/{name}/{run_date}/{document}")
-    def document(name: str, run_date: str, document: str) -> Response:
-        night = night_of(run_date)
+    @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
+    def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response:
+        night = stored_night(dag, night_date(run_date))
         if document not in DOCUMENTS:
             raise HTTPException(404)
         table = published_table(night, _page_name(name))
@@ -144,31 +151,27 @@ def pages_app(checkout: Path) -> FastAPI:
 
     @page(
         "/runs/{dag_id}/{run_id}",
-        dependencies=[Depends(requires_access_dag("GET", DagAccessEntity.RUN, param_dag_id=DAG_ID))],
+        dependencies=[Depends(requires_access_dag("GET", DagAccessEntity.RUN))],
     )
-    def run(request: Request, dag_id: str, run_id: str, session: SessionDep) -> Response:
-        if dag_id != DAG_ID:
-            return message_answer(
-                request, Message("No index advice", f"Only runs of {DAG_ID} give advice."), 404
-            )
+    def run(request: Request, dags: PermittedDags, dag_id: str, run_id: str, session: SessionDep) -> Response:
+        dag = next((each for each in dags if each.dag_id == dag_id), None)
+        if dag is None:
+            return message_answer(request, NO_ADVICE, 404)
         found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
         if found is None:
             raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
-        night, is_over = night_of_run(checkout, found), str(found.state) in ("success", "failed")
+        links = links_of(request, dag)
+        night, is_over = night_of_run(dag, found), str(found.state) in ("success", "failed")
         found_rows = night_rows(night, limit=TABLES_A_NIGHT)
         ends = [each for each in night_runs(night) if is_over and each.run_id == found.run_id]
         problem = ends[-1].problem if ends else None
         if not any(row.table for row in found_rows.rows):
-            how = "has left no report" if is_over else "has not come to its reports yet"
-            why = f" It failed: {problem}" if problem else ""
-            if not why and str(found.state) == "failed":
-                why = " The log of its task finish_night says why."
-            message = Message(f"Night of {night.date_text}", f"This run {how}.{why}")
-            return message_answer(request, message)
+            message = without_report(night.date_text, str(found.state), problem)
+            return message_answer(request, message, links=links)
         note = "This run is not over: the list may be of an earlier run of the same night."
         failed = (f"This run failed: {problem}",) if problem else ()
         notes = failed if is_over else (note,)
-        shown = render_night(links_of(request), night.run_date, found_rows, notes=notes)
+        shown = render_night(links, night.run_date, found_rows, notes=notes)
         return page_answer(shown, _status(found_rows))
 
     @app.api_route("/{anything:path}", methods=[*READING, *WRITING])
@@ -187,12 +190,3 @@ def _page_name(name: str) -> str:
 
 def _status(page: RowPage) -> int:
     return 503 if page.rows and not any(row.table or row.failed for row in page.rows) else 200
-
-
-def _no_night_yet(checkout: Path) -> Message:
-    return Message(
-        "No night yet",
-        f"Nothing is published in the artefacts that {config_path(checkout)} names. Run a night in the "
-        f"folder of the checkout, or start {DAG_ID} in Airflow:",
-        ("make night", f"airflow dags trigger {DAG_ID}"),
-    )

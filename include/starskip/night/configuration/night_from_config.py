@@ -12,8 +12,8 @@ from typing import Any
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
 from starskip.errors import ConfigError
+from starskip.lake.format_names import FORMATS
 from starskip.lake.lake_table import LakeTable
-from starskip.lake.open_lake_table import FORMATS
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves

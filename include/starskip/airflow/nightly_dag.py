@@ -1,0 +1,178 @@
+"""Index advice for Pinot tables, every night.
+
+Reads the broker logs and the segments of the day that has ended, works out which indexes would have saved
+the most, and publishes one report a table. Nothing is changed in Pinot.
+
+| task | what it does |
+|---|---|
+| `collect_segment_metadata` | tarred segments and table configs to facts about columns and indexes |
+| `parse_query_logs` | logs of brokers and of Spark to queries; records that none explains are kept aside |
+| `fit_latency_model` | how latency follows from entries scanned, if it does |
+| `score_votes` | query shapes, and what each index would have saved them |
+| `select_indexes` | the best set, how good it is, and why the others were refused |
+| `build_star_trees` | the chosen star-trees, built from tables of the lake; what has not changed stays |
+| `refresh_skipping_indexes` | the chosen skipping indexes of lake tables, of new and changed files |
+| `refresh_secondary_indexes` | the chosen secondary indexes of lake tables, of new and changed files |
+| `verify_indexes` | queries of the night, from what is built and by a scan: equal? read how much less? |
+| `write_report` | one report a table: JSON, Markdown, HTML |
+| `check_…` | a quality gate after each stage, table by table |
+| `finish_night` | fails the run if a gate stopped a table or a stage failed, and says which and why |
+
+**Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
+stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees`,
+`refresh_skipping_indexes`, `refresh_secondary_indexes` and `verify_indexes` keep no report back: the
+advice stands, and the report says what failed.
+
+**Backfills** advise and build nothing: what is built is current state, and the newest night's alone.
+
+**Which night** a run is about: the param `run_date`; without it the day (UTC) in which the data interval
+starts. So the scheduled run of 02:00 is about the day before, a backfill about each day that it names, and
+a manual run about the last complete day. A run without a data interval is about the day before it. Running a
+night again replaces exactly that night.
+
+**A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
+was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
+
+**Old nights** past `retention.nights` are taken away by `write_report`; the newest one of each table stays.
+
+**Settings** come from the configuration that the DAG file names; params that are given lie over it.
+
+Bad input (an unknown table, a missing folder) fails a task at once and says what to do; anything else is
+tried once more.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk.exceptions import AirflowFailException
+
+from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.airflow.configured_form import configured_form
+from starskip.airflow.connections import Connections
+from starskip.airflow.early_config import early_config
+from starskip.airflow.failed_tasks import failed_tasks, task_states
+from starskip.airflow.night_request import night_request
+from starskip.airflow.progress_line import show_progress
+from starskip.airflow.report_places import REPORTING, TAG
+from starskip.airflow.spark_stage_operator import SparkStageOperator
+from starskip.airflow.task_failure import failing_at_once
+
+# Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
+# too long: what reads and judges artefacts is imported by the task that does it.
+if TYPE_CHECKING:
+    from starskip.advisor.run.night import Night
+
+_WITHOUT_INTERVAL = ("@once", "@continuous")
+_USUAL = Connections()
+_TASKS = {"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)}
+
+
+def index_advisor_dag(
+    config: str | Path,
+    *,
+    dag_id: str = "index_advisor_nightly",
+    schedule: Any = "0 2 * * *",
+    timezone: str = "UTC",
+    spark_conn_id: str = "spark_default",
+    store_conn_id: str = _USUAL.store,
+    opensearch_conn_id: str = _USUAL.opensearch,
+    keys_conn_id: str = _USUAL.keys,
+    default_args: Mapping[str, Any] | None = None,
+    tags: Collection[str] = (),
+    **dag_arguments: Any,
+) -> DAG:
+    """Return the DAG that advises indexes every night; a DAG file keeps it in a variable.
+
+    ``config``: the configuration of its nights, as a path or as the URL of an object. A relative path is
+    beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
+    intervals, and anything else is taken as Airflow's DAG takes it. ``default_args`` of its tasks lie over
+    Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of Airflow's DAG, such
+    as ``start_date`` or ``on_failure_callback``.
+    """
+    if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
+        # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
+        schedule = CronDataIntervalTimetable(schedule, timezone=timezone)
+    place = _place(config, Path(sys._getframe(1).f_code.co_filename).parent)
+    early = early_config(place)
+    connections = Connections(store_conn_id, opensearch_conn_id, keys_conn_id)
+    arguments: dict[str, Any] = {
+        "description": "Measured index advice for Pinot tables from last night's queries",
+        "doc_md": __doc__,
+        "start_date": datetime(2026, 1, 1, tzinfo=UTC),
+        "catchup": False,
+        "max_active_runs": 1,
+        **dag_arguments,
+        "schedule": schedule,
+        "params": {**configured_form(early), **dag_arguments.get("params", {})},
+        "default_args": {**_TASKS, **(default_args or {})},
+        "tags": [TAG, "nightly", *tags],
+    }
+    with DAG(dag_id, **arguments) as dag:
+        steps: list[Any] = []
+        for stage in STAGE_NAMES:
+            job = SparkStageOperator(
+                task_id=stage,
+                config=place,
+                connections=connections,
+                report_source=early.report_source() if stage == REPORTING else None,
+                conn_id=spark_conn_id,
+            )
+            steps += [job, check_tables.override(task_id=f"check_{stage}")(stage, place, connections)]
+        chain(*steps, finish_night(place, connections))
+        # Tasks find the DAG's params at run time. A copy in each would be checked and stored at each parse.
+        for each in dag.tasks:
+            each.params = ParamsDict()
+    return dag
+
+
+def _place(config: str | Path, beside: Path) -> str:
+    """Return a URL as it is, and a path as an absolute one: tasks run in other folders."""
+    return config if isinstance(config, str) and ":/" in config else str(beside.absolute() / config)
+
+
+def _night(context: Any, config: str, connections: Connections) -> Night:
+    connections.use(os.environ)
+    return night_request(context, config).night(datetime.now(UTC))
+
+
+@task.short_circuit(ignore_downstream_trigger_rules=False)
+def check_tables(stage: str, config: str, connections: Connections, **context: Any) -> bool:
+    """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
+    from starskip.airflow.night_outcome import failed_check
+    from starskip.night.quality.check_stage import check_stage
+
+    with failing_at_once(context):
+        night = _night(context, config, connections)
+        verdicts = check_stage(night, stage)
+    passed = [verdict.table for verdict in verdicts if verdict.passed]
+    show_progress(f"check_{stage}: {len(passed)} of {len(verdicts)} tables passed")
+    for verdict in verdicts:
+        if not verdict.passed:
+            show_progress(f"check_{stage}: {verdict.table} is left out: {failed_check(verdict)}")
+    return bool(passed) or not stage_named(stage).stops_report
+
+
+@task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
+def finish_night(config: str, connections: Connections, **context: Any) -> list[str]:
+    """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
+    from starskip.airflow.night_outcome import night_outcome
+    from starskip.night.night_runs import note_run
+
+    with failing_at_once(context):
+        night = _night(context, config, connections)
+        states = task_states(context)
+        succeeded = {task_id for task_id, state in states.items() if state == "success"}
+        outcome = night_outcome(night, failed_tasks(context, states), succeeded)
+        note_run(night, outcome.problem(), outcome.night_problem())
+    if problem := outcome.problem():
+        raise AirflowFailException(problem)
+    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are published")
+    return list(outcome.reported)

@@ -1,0 +1,56 @@
+"""Permission to read: the nightly DAGs whose reports a request may see.
+
+Airflow checks no permission for an application that a plugin mounts. Whoever may read a DAG may read its
+reports, and nobody else learns even which reports there are.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
+from fastapi import Depends, HTTPException, Request
+
+from starskip.airflow.report_pages.nightly_dags import NightlyDag, nightly_dags
+
+
+def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> list[NightlyDag]:
+    """Return the DAGs that the user may read; raise HTTPException if there are none.
+
+    Where Airflow knows no nightly DAG yet, whoever may read DAGs at all gets an empty list.
+    """
+    known = nightly_dags(session)
+    found = [each for each in known if _may_read(each.dag_id, request, user)]
+    if known and not found:
+        raise HTTPException(403)
+    if not known:
+        requires_access_dag("GET")(request, user)
+    return found
+
+
+def _may_read(dag_id: str, request: Request, user: GetUserDep) -> bool:
+    try:
+        requires_access_dag("GET", param_dag_id=dag_id)(request, user)
+    except HTTPException:
+        return False
+    return True
+
+
+PermittedDags = Annotated[list[NightlyDag], Depends(permitted_dags)]
+"""The DAGs that a request may read, as an argument of a route."""
+
+
+def asked_dag(dag_id: str, dags: PermittedDags) -> NightlyDag:
+    """Return the DAG that an address names; raise HTTPException if it is none, or may not be read.
+
+    What is not there and what may not be read look the same.
+    """
+    found = next((each for each in dags if each.dag_id == dag_id), None)
+    if found is None:
+        raise HTTPException(404)
+    return found
+
+
+AskedDag = Annotated[NightlyDag, Depends(asked_dag)]
+"""The DAG that an address names, as an argument of a route."""

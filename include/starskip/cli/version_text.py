@@ -1,0 +1,41 @@
+"""The text of ``starskip --version``: all that a report of a fault needs; no library is imported."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+_LIBRARIES = (
+    "pyspark",
+    "apache-airflow",
+    "pyarrow",
+    "duckdb",
+    "sqlglot",
+    "numpy",
+    "scipy",
+    "numba",
+    "highspy",
+    "deltalake",
+    "pyiceberg",
+    "click",
+)
+_ALWAYS = 2
+"""So many of the first are named also where they are not installed, since it matters."""
+
+
+def version_text() -> str:
+    """Return Starskip's version, then Python, the machine, and the libraries that decide what happens."""
+    found = [(name, _version(name)) for name in _LIBRARIES]
+    lines = [f"{name} {of}" for name, of in found if of]
+    lines += [f"{name} is not installed" for name, of in found[:_ALWAYS] if not of]
+    system = f"{platform.system()} {platform.release()}, {platform.machine()}"
+    return "\n".join(
+        [f"starskip {_version('starskip')}", f"Python {platform.python_version()}, {system}", *lines]
+    )
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
