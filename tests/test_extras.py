@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import tomllib
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from starskip.errors import MissingExtra
-from starskip.extras import EXTRAS, needing_extra
+from starskip.extras import EXTRAS, missing_extra, needing_extra
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -60,19 +61,20 @@ def test_the_page_of_installing_has_every_extra_with_its_libraries() -> None:
         ),
     ],
 )
-def test_a_missing_library_is_one_line(extra: str, module: str, line: str) -> None:
+def test_a_missing_library_is_one_line(
+    extra: str, module: str, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert missing_extra(extra) == ""
+    monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra) as error, needing_extra(extra):
-        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+        importlib.import_module(module)
     assert (str(error.value), error.value.extra) == (line, extra)
+    assert missing_extra(extra) == line
 
 
 def test_a_library_that_lacks_a_library_of_its_own_is_to_be_upgraded() -> None:
-    with (
-        pytest.raises(
-            MissingExtra, match=r"cannot be imported \(No module named 'arro3'\): pip install --upgrade"
-        ),
-        needing_extra("delta"),
-    ):
+    words = r"deltalake cannot be imported \(No module named 'arro3'\): pip install --upgrade"
+    with pytest.raises(MissingExtra, match=words), needing_extra("delta"):
         raise ModuleNotFoundError("No module named 'arro3'", name="arro3")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from starskip.errors import MissingExtra, first_line
 
@@ -38,7 +39,7 @@ EXTRAS: Mapping[str, Extra] = {
     "reports": Extra("pictures in reports", {"vl_convert": "vl-convert-python"}),
     "spark": Extra("Spark sessions", {"pyspark": "pyspark", "pandas": "pandas"}),
     "star-trees": Extra(
-        "star-trees and computed filters", {"datasketches": "datasketches", "duckdb": "duckdb"}
+        "star-trees and computed filters", {"duckdb": "duckdb", "datasketches": "datasketches"}
     ),
     "user-agents": Extra(
         "names of user agents",
@@ -63,17 +64,37 @@ def needing_extra(name: str) -> Iterator[None]:
     except ImportError as error:
         if (error.name or "").partition(".")[0].startswith("starskip"):
             raise
-        raise _missing(name, error) from error
+        absent = _absent(name)
+        known = (error.name or "").partition(".")[0]
+        if absent:
+            words = _line(name, known if known in absent else absent[0])
+        else:
+            library = next(iter(EXTRAS[name].libraries.values()))
+            reason = first_line(error)
+            words = f"{library} cannot be imported ({reason}): pip install --upgrade 'starskip[{name}]'"
+        raise MissingExtra(words, extra=name) from error
 
 
-def _missing(name: str, error: ImportError) -> MissingExtra:
+def missing_extra(name: str) -> str:
+    """Return the line that says which library of an extra is not installed, empty if all are."""
+    absent = _absent(name)
+    return _line(name, absent[0]) if absent else ""
+
+
+def _absent(name: str) -> list[str]:
+    return [module for module in EXTRAS[name].libraries if not _is_there(module)]
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        # The package that it lies in is missing.
+        return False
+
+
+def _line(name: str, module: str) -> str:
     extra = EXTRAS[name]
-    asked = error.name or ""
-    known = [module for module in extra.libraries if f"{asked}.".startswith(f"{module}.")]
-    library = extra.libraries[max(known, key=len, default=next(iter(extra.libraries)))]
-    if isinstance(error, ModuleNotFoundError) and known:
-        state, command = "is not installed", "pip install"
-    else:
-        state, command = f"cannot be imported ({first_line(error)})", "pip install --upgrade"
     purpose = f"{extra.purpose[0].upper()}{extra.purpose[1:]}"
-    return MissingExtra(f"{purpose} need {library}, which {state}: {command} 'starskip[{name}]'", extra=name)
+    library = extra.libraries[module]
+    return f"{purpose} need {library}, which is not installed: pip install 'starskip[{name}]'"

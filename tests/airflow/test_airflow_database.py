@@ -22,7 +22,8 @@ def commands() -> list[str]:
 @pytest.fixture
 def setup(tmp_path: Path, commands: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", raising=False)
+    for name in ("AIRFLOW_HOME", "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"):
+        monkeypatch.delenv(name, raising=False)
 
     def run(exit_code: int = 0, why: str | None = None) -> Result:
         def follow(command: Sequence[str], *_: Any) -> tuple[int, str | None]:

@@ -205,7 +205,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/cli/",
             "include/starskip/night/",
         ),
-        4,
+        6,
     ),
 )
 

@@ -15,6 +15,7 @@ from starskip.cli.progress import progress
 from starskip.cli.spark_session import spark_session
 from starskip.cli.table_results import echo_changed, echo_optimized, echo_vacuumed
 from starskip.errors import SourceError, printable
+from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
     from starskip.execution.engine import Engine
@@ -140,7 +141,8 @@ def chosen_engine(label: str, on_spark: bool) -> Iterator[Engine]:
 
         yield LocalEngine(lambda items: progress(label, items))
         return
-    from starskip.spark.spark_engine import SparkEngine
+    with needing_extra("spark"):
+        from starskip.spark.spark_engine import SparkEngine
 
     with spark_session(label) as session:
         yield SparkEngine(session)

@@ -35,6 +35,7 @@ from starskip.cli.spark_session import spark_session
 from starskip.cli.table_results import echo_refreshed
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, printable
+from starskip.extras import needing_extra
 from starskip.lake.format_names import FORMATS
 
 
@@ -106,7 +107,8 @@ def create(
         _require_one(indexes)
         require_table(path)
         output, file_format = output_and_table_format(path, formats)
-        from starskip.spark.skipping import lifecycle
+        with needing_extra("spark"):
+            from starskip.spark.skipping import lifecycle
 
         is_secret = bool(named or encrypt_listing) or has_keys(path, root)
         with spark_session("collecting", encrypts=is_secret) as spark:
@@ -145,7 +147,8 @@ def refresh(
     with user_modules(modules):
         existing = existing_table(path, root, keyring(keys))
         _require_one(existing.state.active)
-        from starskip.spark.skipping import lifecycle
+        with needing_extra("spark"):
+            from starskip.spark.skipping import lifecycle
 
         with spark_session("collecting", encrypts=bool(existing.state.keys.names)) as spark:
             done = lifecycle.refresh(

@@ -25,6 +25,7 @@ from starskip.cli.spark_session import spark_session
 from starskip.cli.to_stderr import note
 from starskip.cli.user_modules import user_modules
 from starskip.errors import ConfigError, StarskipError
+from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
     from starskip.file_metadata.table_metadata import TableMetadata
@@ -89,7 +90,8 @@ def check(
             existing_table(path, root)
         wanted = tuple(dict.fromkeys(indexes)) or (() if existing is None else existing.state.active)
         asked = predicates or max(PREDICATES, _OF_AN_INDEX * len(wanted))
-        from starskip.spark.skipping.check_indexes import check_indexes
+        with needing_extra("spark"):
+            from starskip.spark.skipping.check_indexes import check_indexes
 
         encrypt, listing = ({}, None) if existing is None else _encryption(existing, wanted)
         with spark_session("checking", encrypts=bool(encrypt or listing)) as spark:

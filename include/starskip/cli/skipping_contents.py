@@ -13,6 +13,7 @@ from starskip.cli.lake_table import existing_table, full_path, of_metadata, of_m
 from starskip.cli.spark_session import spark_session
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
+from starskip.extras import needing_extra
 
 _BAR = 20
 
@@ -78,7 +79,8 @@ def explain(
     """  # noqa: D301
     with user_modules(modules):
         source = existing_table(path, root, keyring(keys)).source
-        from starskip.spark.skipping.explain_condition import explain_condition
+        with needing_extra("spark"):
+            from starskip.spark.skipping.explain_condition import explain_condition
 
         with spark_session("planning") as spark:
             document = explain_condition(

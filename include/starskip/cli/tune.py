@@ -17,7 +17,8 @@ from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import note, warn
 from starskip.cli.user_modules import located_faults
-from starskip.errors import BAD_INPUT, ConfigError, printable
+from starskip.errors import BAD_INPUT, ConfigError, MissingExtra, printable
+from starskip.extras import missing_extra
 from starskip.settings.advice_groups import ALL
 
 SPELLINGS = {
@@ -160,6 +161,7 @@ def tune(
     from starskip.advisor.families.family import listed
     from starskip.advisor.families.family_faults import fault_warnings, without_faulty
     from starskip.advisor.families.family_settings import family_defaults
+    from starskip.advisor.families.star_tree.family import STAR_TREE
     from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
     from starskip.cli.config_out import config_outs
     from starskip.cli.tune_document import tune_document
@@ -193,6 +195,9 @@ def tune(
         format_modules(settings.log.formats)
     except ConfigError as error:
         raise click.UsageError("; ".join([str(error), *wrong.values()])) from error
+    missing = missing_extra("star-trees") if families.has(STAR_TREE) else ""
+    if missing and STAR_TREE.name in listed(index_names):
+        raise MissingExtra(missing, extra="star-trees")
     wanted = table_names(tables)
     current = read_table_configs(configs)
     in_force, faults = without_faulty(
@@ -208,6 +213,8 @@ def tune(
     if not outs and not wanted:
         warnings += unadvised(request, answer)
     of_families = [each for a in answer.tables for each in fault_warnings(a.not_used, [a.table])]
+    if missing:
+        warnings.append(f"no star-tree is advised: {missing}")
     for warning in (*warnings, *wrong.values(), *answer.warnings, *of_families):
         warn(printable(warning))
     for table, reason in answer.failures.items():

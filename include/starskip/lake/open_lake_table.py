@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from starskip.errors import SourceError
-from starskip.lake.delta.delta_table import delta_table
+from starskip.extras import needing_extra
 from starskip.lake.folder_table import folder_table, listed_folder
 from starskip.lake.table_format import TableFormat, format_above, refuse_format, table_format
 from starskip.lake.table_name import is_iceberg_name
@@ -21,7 +21,8 @@ def open_lake_table(
     ``file_format``: one of ``FORMATS``, instead of the format that is detected. ``look_above``: whether to
     check that the path lies within no Delta or Iceberg table, which is slow in an object store. Raises
     SourceError naming a path that is missing or cannot be listed. Raises NotPlainFiles for a table format
-    that is not read, that is asked for as plain files, or that a folder above or below the path has.
+    that is not read, that is asked for as plain files, or that a folder above or below the path has. Raises
+    MissingExtra for a format whose library is not installed.
     """
     if is_iceberg_name(path):
         return _of_metadata(path, file_format, version)
@@ -32,7 +33,7 @@ def open_lake_table(
         _require_is(path, wanted, found)
     if file_format in (None, wanted) and found is not None:
         if found.spark_name == "delta":
-            return delta_table(path, version)
+            return _delta_table(path, version)
         if found.spark_name == "iceberg":
             return _iceberg_table(path, version)
     refuse_format(path, found)
@@ -64,8 +65,9 @@ def format_at(path: str, file_format: str | None = None) -> str:
 
 def iceberg_columns(path: str) -> pa.Schema:
     """Return the newest columns of an Iceberg table, whose manifests are not read. Raises SourceError."""
-    from starskip.lake.iceberg.iceberg_metadata import iceberg_metadata  # noqa: PLC0415 - slow to import
-    from starskip.lake.iceberg.iceberg_schema import arrow_schema  # noqa: PLC0415
+    with needing_extra("iceberg"):
+        from starskip.lake.iceberg.iceberg_metadata import iceberg_metadata  # noqa: PLC0415
+        from starskip.lake.iceberg.iceberg_schema import arrow_schema  # noqa: PLC0415
 
     return arrow_schema(iceberg_metadata(path).table.schema())
 
@@ -79,9 +81,16 @@ def _of_metadata(path: str, file_format: str | None, version: int | None) -> Tab
     return _iceberg_table(path, version)
 
 
+def _delta_table(path: str, version: int | None) -> TableSnapshot:
+    with needing_extra("delta"):
+        from starskip.lake.delta.delta_table import delta_table  # noqa: PLC0415
+
+    return delta_table(path, version)
+
+
 def _iceberg_table(path: str, version: int | None) -> TableSnapshot:
-    # pyiceberg is slow to import, and most tables do not need it.
-    from starskip.lake.iceberg.iceberg_table import iceberg_table  # noqa: PLC0415
+    with needing_extra("iceberg"):
+        from starskip.lake.iceberg.iceberg_table import iceberg_table  # noqa: PLC0415
 
     return iceberg_table(path, version)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from starskip.errors import SourceError, SourceOutage
+from starskip.extras import needing_extra
 from starskip.lake.open_lake_table import format_at
 from starskip.lake.table_name import is_iceberg_name
 
@@ -15,7 +16,8 @@ def table_folder(path: str) -> str:
     """
     if not is_iceberg_name(path) and not _is_iceberg(path):
         return path
-    from starskip.lake.iceberg.iceberg_metadata import iceberg_location  # noqa: PLC0415 - slow to import
+    with needing_extra("iceberg"):
+        from starskip.lake.iceberg.iceberg_metadata import iceberg_location  # noqa: PLC0415
 
     return iceberg_location(path)
 

@@ -11,6 +11,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
 from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
@@ -65,7 +66,8 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     }
     of_families = [each for table in sorted(faults) for each in fault_warnings(faults[table], [table])]
     failed = failure_warnings("score_votes", failures)
-    return StageResult(counts, (*left_out_words(busy), *of_families, *failed))
+    computed = computed_filters_warning(votes, partial(published_shapes, workload))
+    return StageResult(counts, (*left_out_words(busy), *computed, *of_families, *failed))
 
 
 def _soundly_scored(

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
-import vl_convert
-
 from starskip.advisor.families.family_section import PairsPicture, ShapePair
+from starskip.extras import missing_extra, needing_extra
 from starskip.number_text import compact_count, milliseconds, percent, percent_range
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
@@ -62,11 +62,20 @@ _THEME: Spec = {
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """One chart: two SVG texts and the sentence that replaces it where it cannot be seen."""
+    """One chart: two SVG texts and the sentence that replaces it where it cannot be seen.
+
+    The texts are empty where the library that draws is missing.
+    """
 
     wide_svg: str
     narrow_svg: str
     alt: str
+
+
+@cache
+def missing_pictures() -> str:
+    """Return why no chart can be drawn here, empty if charts can be."""
+    return missing_extra("reports")
 
 
 def k_curve_chart(evidence: Evidence) -> Chart | None:
@@ -232,6 +241,11 @@ def _layer(rows: Sequence[Spec], mark: Spec, **encoding: Spec) -> Spec:
 
 
 def _svg(layers: Sequence[Spec], width: int, height: int) -> str:
+    if missing_pictures():
+        return ""
+    with needing_extra("reports"):
+        import vl_convert  # noqa: PLC0415
+
     spec: Spec = {
         "layer": layers,
         "width": width,

@@ -18,6 +18,7 @@ from starskip.reports.charts import (
     Chart,
     k_curve_chart,
     latency_chart,
+    missing_pictures,
     pairs_chart,
     shapes_chart,
 )
@@ -91,6 +92,7 @@ def _environment() -> Environment:
     """Return the environment of all pages of this process, which keeps their compiled templates."""
     environment = template_environment(autoescape=True)
     environment.filters |= {"with_units": _with_units}
+    environment.globals |= {"missing_pictures": missing_pictures}
     return environment
 
 

@@ -17,6 +17,7 @@ from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, 
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
 from starskip.night.expire_snapshots import expire_snapshots
+from starskip.reports.charts import missing_pictures
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
 from starskip.reports.table_evidence import table_evidence
@@ -37,6 +38,9 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     kept = former.parts(flagged_tables(night, "write_report")) if former else {}
     night.publish("reports", {**kept, **parts, **failed_parts(found.failures)})
     failed = [*_faults(night, parts), *failure_warnings("write_report", found.failures)]
+    missing = missing_pictures()
+    if missing:
+        failed.append(f"the reports have no charts: {missing}")
     # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
     try:
         tidied = expire_snapshots(night)

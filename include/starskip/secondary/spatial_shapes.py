@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from starskip.errors import ConfigError
+from starskip.extras import needing_extra
 
 Numbers = npt.NDArray[np.float64]
 
@@ -64,12 +64,8 @@ def shape_of(wkt: str | None) -> Shape | None:
 
 
 def _shapely() -> Any:
-    try:
-        import shapely  # noqa: PLC0415 - an extra
+    with needing_extra("geospatial"):
+        import shapely  # noqa: PLC0415
         import shapely.errors  # noqa: PLC0415
-    except ModuleNotFoundError:
-        raise ConfigError(
-            "ST_Contains and ST_Distance need the library shapely: pip install 'starskip[geospatial]'",
-            setting="where",
-        ) from None
-    return shapely
+
+        return shapely

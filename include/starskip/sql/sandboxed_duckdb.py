@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
+from typing import TYPE_CHECKING
 
-import duckdb
 import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery, first_line
+from starskip.extras import needing_extra
+
+if TYPE_CHECKING:
+    import duckdb
 
 MEMORY_BYTES = 2 << 30
 
@@ -27,12 +31,14 @@ class SandboxedDuckDB:
 
         Raises UnsupportedQuery as in ``rows``.
         """
+        from duckdb import Error  # noqa: PLC0415 - an extra
+
         name = f"kept{next(self._numbers)}" if name is None else name
         cursor = self._connection.cursor()
         try:
             cursor.register("arriving", table)
             cursor.execute(f'CREATE TABLE "{name}" AS SELECT * FROM arriving')  # noqa: S608 - names are ours
-        except duckdb.Error as error:
+        except Error as error:
             raise _not_computed(error) from error
         finally:
             cursor.close()
@@ -44,6 +50,8 @@ class SandboxedDuckDB:
         ``select`` is generated from a checked syntax tree, never a text from outside. Raises UnsupportedQuery
         with the reason "not_computed" and the database's own first line.
         """
+        from duckdb import Error  # noqa: PLC0415 - an extra
+
         cursor = self._connection.cursor()
         try:
             for name, table in tables.items():
@@ -51,7 +59,7 @@ class SandboxedDuckDB:
             found = cursor.sql(select)
             wide = [position for position, type_ in enumerate(found.types) if type_ == "HUGEINT"]
             return _narrowed(found.to_arrow_table(), wide)
-        except duckdb.Error as error:
+        except Error as error:
             raise _not_computed(error) from error
         finally:
             cursor.close()
@@ -60,8 +68,11 @@ class SandboxedDuckDB:
 def locked_database(threads: int | None = 1) -> SandboxedDuckDB:
     """Open an empty database without access to files, network, extensions or its own settings; time is UTC.
 
-    ``threads``: None for as many as there are cores.
+    ``threads``: None for as many as there are cores. Raises MissingExtra where DuckDB is not installed.
     """
+    with needing_extra("star-trees"):
+        import duckdb  # noqa: PLC0415
+
     connection = duckdb.connect(
         ":memory:",
         config={

@@ -217,8 +217,16 @@ INDEX_SIZES = pa.schema(
 metadata alone; the last three are sums over segments whose rows were read as well.
 """
 
-QUANTILE_SKETCHES = pa.schema([("table", pa.string()), ("measure", pa.string()), ("sketch", pa.binary())])
-"""One KLL sketch a table and measure (latency.quantiles); never published."""
+QUANTILE_SKETCHES = pa.schema(
+    [
+        ("table", pa.string()),
+        ("measure", pa.string()),
+        ("values", pa.list_(pa.int64())),
+        ("counts", pa.list_(pa.int64())),
+        ("is_rounded", pa.bool_()),
+    ]
+)
+"""Values and their counts, a row a table and measure (latency.quantiles); never published."""
 
 QUANTILES = pa.schema(
     [

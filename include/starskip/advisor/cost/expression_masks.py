@@ -2,7 +2,7 @@
 
 DuckDB computes the expression: over the distinct values if it uses one column with a dictionary, over the
 rows otherwise. An expression that DuckDB cannot compute as Pinot does (unknown functions, multi-value
-columns) has no mask; its share of rows is estimated elsewhere.
+columns) has no mask, and none has where DuckDB is not installed; its share of rows is estimated elsewhere.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from starskip.advisor.cost.leaf_positions import Literals
-from starskip.errors import UnsupportedQuery
+from starskip.errors import MissingExtra, UnsupportedQuery
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.predicate import Leaf
 from starskip.sql.sandboxed_duckdb import SandboxedDuckDB, locked_database
@@ -45,7 +45,7 @@ def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask |
         typed = with_typed_literals(predicate, {name: of_column.type for name, of_column in values.items()})
         text = typed.sql(dialect="duckdb", comments=False)
         found = _database().rows(f"SELECT {text} AS kept FROM asked", asked=pa.table(values))  # noqa: S608 - a tree
-    except (UnsupportedQuery, SqlglotError, ValueError):
+    except (MissingExtra, UnsupportedQuery, SqlglotError, ValueError):
         return None
     if not pa.types.is_boolean(found.schema.field(0).type):
         return None

@@ -19,7 +19,7 @@ from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.advisor.run.user_code import plugin_errors
 from starskip.advisor.run.withheld_builds import withheld_builds
-from starskip.errors import printable
+from starskip.errors import MissingExtra, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import Snapshot, SnapshotSource
@@ -146,6 +146,8 @@ def _table_build(
     try:
         with plugin_errors(night):
             return builds.build(ChosenIndexes(night, table, lake, chosen, own, note, snapshot_of))
+    except MissingExtra as error:
+        return TableBuild(_unbuilt(table, chosen, NOT_BUILT, str(error)), {"note": str(error)})
     except Exception as error:
         if not (is_ours(error) or is_of_one_table(error)):
             raise

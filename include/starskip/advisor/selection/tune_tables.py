@@ -13,6 +13,7 @@ from functools import partial
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.facts_source import FactsSource, FoundFacts
 from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
@@ -228,6 +229,7 @@ def scored_tables(request: TuneRequest, progress: Progress) -> ScoredTables:
     votes = pa.concat_tables(each for each, _ in by_tables.results)
     sampled = [batch for _, batches in by_tables.results for batch in batches]
     sizes = _index_sizes(found, sampled)
+    warnings += computed_filters_warning(tables, partial(_shapes_of, workload))
     return ScoredTables(
         tables, workload, overviews, votes, sizes, tuple(warnings), leaves, by_tables.failures, not_used
     )

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.artefact_rows import stream_rows
+from starskip.extras import needing_extra
 from starskip.storage.snapshot import Snapshot
 
 _KEYS_AT_ONCE = 8_000_000
@@ -21,7 +22,8 @@ def duplicate_rows(snapshot: Snapshot, table: str, key: Sequence[str]) -> int:
     the hashes with another remainder. Two keys of 10 million are taken for one with a probability of 3 in a
     million.
     """
-    from pandas.util import hash_pandas_object
+    with needing_extra("airflow"):
+        from pandas.util import hash_pandas_object
 
     part = snapshot.parts([table]).get(table)
     rows = sum(file.rows or 0 for file in part.files) if part else 0

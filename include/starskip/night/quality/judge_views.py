@@ -17,6 +17,7 @@ from typing import Any
 from starskip.advisor.run.expectations import Expectation, View, value_text
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.errors import printable
+from starskip.extras import needing_extra
 
 _SHOWN_ROWS = 5
 _NAME_CHARACTERS = 60
@@ -96,8 +97,9 @@ def _judged(rows: Sequence[Mapping[str, Any]], asked: Mapping[int, Expectation])
     if not asked:
         return {}
     batches = _batches()
-    import pandas as pd
-    from great_expectations import ExpectationSuite
+    with needing_extra("airflow"):
+        import pandas as pd
+        from great_expectations import ExpectationSuite
 
     suite = ExpectationSuite(
         name="gate",
@@ -128,8 +130,9 @@ def _kind(name: str) -> Any:
     Its base builds it anew each of the some hundred times that a validation asks for it, which takes longer
     than all else of the validation.
     """
-    import great_expectations.expectations as kinds
-    from pydantic.v1 import PrivateAttr
+    with needing_extra("airflow"):
+        import great_expectations.expectations as kinds
+        from pydantic.v1 import PrivateAttr
 
     kind = getattr(kinds, name)
 
@@ -151,8 +154,9 @@ def _kind(name: str) -> Any:
 def _batches() -> Any:
     # Each import would log 211 lines; only the logger itself takes a level (no setting of Airflow's does).
     logging.getLogger("great_expectations").setLevel(logging.WARNING)
-    import great_expectations as gx
-    from great_expectations.data_context.types.base import ProgressBarsConfig
+    with needing_extra("airflow"):
+        import great_expectations as gx
+        from great_expectations.data_context.types.base import ProgressBarsConfig
 
     context = gx.get_context(mode="ephemeral")
     context.enable_analytics(False)

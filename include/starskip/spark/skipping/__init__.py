@@ -8,6 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from starskip.extras import needing_extra
+
 if TYPE_CHECKING:
     from starskip.spark.skipping.lifecycle import (
         create,
@@ -56,6 +58,8 @@ def __getattr__(name: str) -> Any:
     try:
         home = import_module(f"{__name__}.{'session' if name in _OF_SESSIONS else 'lifecycle'}")
     except ImportError:
+        with needing_extra("spark"):
+            import_module("pyspark")
         if _has_jvm():
             raise
         # Only the Spark Connect client is installed, which has neither a JVM nor py4j.

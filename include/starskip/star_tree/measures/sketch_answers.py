@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import datasketches
 import numpy as np
 import pyarrow as pa
 
 from starskip.star_tree.measure import MeasureKind
-from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, QUANTILE_SKETCHES, T_DIGEST_K
+from starskip.star_tree.measures.sketches import HLL_LG_K, KLL_K, T_DIGEST_K, quantile_class, sketch_library
 from starskip.star_tree.measures.values_apart import parted
 
 _CENTROIDS = np.dtype([("mean", "<f8"), ("weight", "<u8")])
@@ -71,14 +70,14 @@ class ErrorBound:
 def error_bound(kind: MeasureKind) -> ErrorBound:
     """Return the bound that holds for every sketch of that kind; small groups are exact or nearly so."""
     if kind is MeasureKind.HLL:
-        ratio = float(datasketches.hll_sketch.get_rel_err(True, False, HLL_LG_K, _STANDARD_DEVIATIONS))
+        ratio = float(sketch_library().hll_sketch.get_rel_err(True, False, HLL_LG_K, _STANDARD_DEVIATIONS))
         return ErrorBound(
             abs(ratio),
             0.997,
             f"HyperLogLog, 2^{HLL_LG_K} registers: within {abs(ratio):.1%} in 99.7 % of cases",
         )
     if kind is MeasureKind.KLL:
-        ratio = float(datasketches.kll_doubles_sketch.get_normalized_rank_error(KLL_K, False))
+        ratio = float(sketch_library().kll_doubles_sketch.get_normalized_rank_error(KLL_K, False))
         return ErrorBound(
             ratio, 0.99, f"KLL, k = {KLL_K}: rank within {ratio:.2%} of all values in 99 % of cases"
         )
@@ -92,9 +91,8 @@ def error_bound(kind: MeasureKind) -> ErrorBound:
 
 def distinct_counts(sketches: pa.Array) -> pa.Array:
     """Return the estimated number of distinct values of each HLL sketch, as int64."""
-    estimates = [
-        round(datasketches.hll_sketch.deserialize(each).get_estimate()) for each in sketches.to_pylist()
-    ]
+    of_bytes = sketch_library().hll_sketch.deserialize
+    estimates = [round(of_bytes(each).get_estimate()) for each in sketches.to_pylist()]
     return pa.array(estimates, pa.int64())
 
 
@@ -110,7 +108,7 @@ def percentiles(sketches: pa.Array, kind: MeasureKind, percentile: float) -> pa.
 
 def _percentile(stored: bytes, kind: MeasureKind, share: Fraction) -> float | None:
     serialized, apart = parted(stored)
-    sketch = QUANTILE_SKETCHES[kind][0].deserialize(serialized)
+    sketch = quantile_class(kind).deserialize(serialized)
     held = int(sketch.n if kind is MeasureKind.KLL else sketch.get_total_weight())
     total = held + apart.count
     if not total:

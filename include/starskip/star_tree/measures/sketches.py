@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import datasketches
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.extras import needing_extra
 from starskip.star_tree.measure import MeasureKind
 from starskip.star_tree.measures.arrow_buffers import floats_of, valid_mask
 from starskip.star_tree.measures.measure_array import Positions, run_lengths
@@ -28,12 +28,8 @@ KLL_K = 200
 """A rank error of 1.33 % in 99 of 100 sketches; about 2.5 KiB of retained values."""
 T_DIGEST_K = 200
 """The library's own default; at most about 5 KiB."""
-QUANTILE_SKETCHES: dict[MeasureKind, tuple[Any, int]] = {
-    MeasureKind.KLL: (datasketches.kll_doubles_sketch, KLL_K),
-    MeasureKind.T_DIGEST: (datasketches.tdigest_double, T_DIGEST_K),
-}
-"""Their classes, and the size of each."""
-_HLL_TYPE = datasketches.tgt_hll_type.HLL_4
+QUANTILE_SKETCHES: dict[MeasureKind, int] = {MeasureKind.KLL: KLL_K, MeasureKind.T_DIGEST: T_DIGEST_K}
+"""Sketches of quantiles, and the size of each."""
 _EMPTY_TEXT = "\0the empty text"
 """Stands for the empty text, which SQL counts and the library leaves out."""
 
@@ -114,6 +110,20 @@ class Sketches:
         return self.to_arrow()
 
 
+def sketch_library() -> Any:
+    """Return the module datasketches. Raises MissingExtra where it is not installed."""
+    with needing_extra("star-trees"):
+        import datasketches  # noqa: PLC0415
+
+        return datasketches
+
+
+def quantile_class(kind: MeasureKind) -> Any:
+    """Return the class of the sketches of quantiles of that kind. Raises MissingExtra."""
+    library = sketch_library()
+    return library.kll_doubles_sketch if kind is MeasureKind.KLL else library.tdigest_double
+
+
 def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> npt.NDArray[np.object_]:
     encoded = values.dictionary_encode()
     items = _hashable(encoded.dictionary)
@@ -124,9 +134,10 @@ def _distinct_sketches(values: pa.Array, starts: Positions, _: MeasureKind) -> n
     group, code = np.divmod(pairs, len(items) + 1)
     ends = np.searchsorted(group, np.arange(len(starts)), side="right")
     found = np.empty(len(starts), object)
+    library = sketch_library()
     first = 0
     for position, end in enumerate(ends.tolist()):
-        sketch = datasketches.hll_sketch(HLL_LG_K, _HLL_TYPE)
+        sketch = library.hll_sketch(HLL_LG_K, library.tgt_hll_type.HLL_4)
         for item in code[first:end].tolist():
             if item:
                 sketch.update(items[item - 1])
@@ -156,7 +167,7 @@ def _signed(value: int) -> int:
 
 
 def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -> npt.NDArray[np.object_]:
-    sketch_class, size = QUANTILE_SKETCHES[kind]
+    sketch_class, size = quantile_class(kind), QUANTILE_SKETCHES[kind]
     numbers = floats_of(values)
     valid = valid_mask(values)
     apart = is_apart(numbers, kind)
@@ -179,15 +190,16 @@ def _quantile_sketches(values: pa.Array, starts: Positions, kind: MeasureKind) -
 
 
 def _merged_hll(run: npt.NDArray[np.object_], _: MeasureKind) -> bytes:
-    union = datasketches.hll_union(HLL_LG_K)
+    library = sketch_library()
+    union = library.hll_union(HLL_LG_K)
     for each in run:
-        union.update(datasketches.hll_sketch.deserialize(each))
-    serialized: bytes = union.get_result(_HLL_TYPE).serialize_compact()
+        union.update(library.hll_sketch.deserialize(each))
+    serialized: bytes = union.get_result(library.tgt_hll_type.HLL_4).serialize_compact()
     return serialized
 
 
 def _merged_quantiles(run: npt.NDArray[np.object_], kind: MeasureKind) -> bytes:
-    sketch_class, _ = QUANTILE_SKETCHES[kind]
+    sketch_class = quantile_class(kind)
     merged, apart = None, ValuesApart()
     for each in run:
         serialized, beside = parted(each)

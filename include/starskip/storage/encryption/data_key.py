@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from pyarrow.parquet.encryption import create_decryption_properties, create_encryption_properties
+from pyarrow.parquet import encryption
 
 from starskip.storage.encryption.wrapping_key import KEY_BYTES
 
@@ -36,11 +36,13 @@ class DataKey:
     def encryption(self, name: str) -> Any:
         """Return how pyarrow encrypts the file ``name``."""
         # The AAD is not stored in the file: a reader must know the file's table, group and name.
-        return create_encryption_properties(self.secret, aad_prefix=self._aad(name), store_aad_prefix=False)
+        return encryption.create_encryption_properties(
+            self.secret, aad_prefix=self._aad(name), store_aad_prefix=False
+        )
 
     def decryption(self, name: str) -> Any:
         """Return how pyarrow decrypts the file ``name``; a plain file is refused."""
-        return create_decryption_properties(self.secret, aad_prefix=self._aad(name))
+        return encryption.create_decryption_properties(self.secret, aad_prefix=self._aad(name))
 
     def _aad(self, name: str) -> bytes:
         return json.dumps([self.table, self.group, name]).encode()

@@ -14,15 +14,19 @@ from typing import Any
 
 import pyarrow as pa
 
+from starskip.advisor.families.family import listed
 from starskip.advisor.families.star_tree.chosen_trees import ChosenTree, chosen_trees, held_trees
+from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.advisor.run.withheld_builds import withheld_builds
-from starskip.errors import ConfigError, NotPlainFiles, StarskipError, TransientError, printable
+from starskip.errors import ConfigError, MissingExtra, NotPlainFiles, StarskipError, TransientError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.extras import missing_extra
 from starskip.lake.lake_table import LakeTable
+from starskip.settings.advice_groups import ALL
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.publish_trees import Outcome, PublishedTrees, publish_trees
 from starskip.star_tree.build.published_trees import known_of_table, published_order
@@ -65,6 +69,9 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     parts: dict[str, Part] = {}
     counts = dict.fromkeys((*(outcome.value for outcome in Outcome), FAILED, NOT_BUILT), 0)
     warnings = []
+    missing = missing_extra("star-trees")
+    if missing and {ALL, STAR_TREE_NAME}.intersection(listed(night.settings.advice.index_kinds)):
+        warnings.append(f"no star-tree is advised: {missing}")
     for table, part in advised.parts(tables).items():
         chosen = chosen_trees(table, part)
         builds = _table_builds(run_tasks, night, table, chosen, held_trees(table, part), withheld)
@@ -103,7 +110,7 @@ def _table_builds(
         return []
     try:
         return _built(run_tasks, night, table, lake, chosen)
-    except NotPlainFiles as error:
+    except (NotPlainFiles, MissingExtra) as error:
         # No failure of the night: such a table has no star-trees, and the report says why.
         return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
     except Exception as error:

@@ -25,7 +25,8 @@ from starskip.advisor.families.star_tree.recommend.trees_in_force import NO_TREE
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.advisor.workload.shape_workload import ShapeWorkload
-from starskip.errors import NotPlainFiles, StarskipError, TransientError, printable
+from starskip.errors import MissingExtra, NotPlainFiles, StarskipError, TransientError, printable
+from starskip.extras import missing_extra
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
 from starskip.settings import Settings
@@ -91,6 +92,9 @@ def star_tree_candidates(
     ``held``: present trees; the shapes that they answer need no other tree. A failure here does not end the
     night: ``note`` says what could not be read.
     """
+    missing = missing_extra("star-trees")
+    if missing:
+        return StarTreeCandidates(note=missing)
     asked = asked_shapes(shapes, window, settings)
     total = sum((each.all_entries for each in window.values()), start=0.0)
     asked = [each for each in asked if each.shape_id not in held.answered]
@@ -153,7 +157,7 @@ def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
         return source_table(
             lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
         )
-    except NotPlainFiles:
+    except (NotPlainFiles, MissingExtra):
         # No tree is built from such a table, but Pinot's own trees are advised as if it did not exist.
         if not rows.segments_root:
             raise
