@@ -26,7 +26,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "airflow": ("airflow",),
     "delta": ("lake.delta",),
     "iceberg": ("lake.iceberg",),
-    "spark": ("spark", "night.job"),
+    "spark": ("spark", "night.job", "night.stage_job"),
 }
 """Modules that may import libraries of an extra at their top; others import them as they import those."""
 BEHIND_A_DOOR = {"starskip.sql.sandboxed_duckdb"}
