@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from starskip.reports import charts
+import vl_convert
 
 _DRAWN: dict[str, str] = {}
 _MOST = 200
@@ -16,7 +16,7 @@ _MOST = 200
 @contextmanager
 def charts_drawn_once() -> Iterator[None]:
     """Keep the pictures of at most 200 charts by what was asked to be drawn."""
-    draw = charts.vl_convert.vegalite_to_svg
+    draw = vl_convert.vegalite_to_svg
 
     def drawn(*arguments: Any, **options: Any) -> str:
         asked = repr((arguments, options))
@@ -26,5 +26,5 @@ def charts_drawn_once() -> Iterator[None]:
             _DRAWN[asked] = draw(*arguments, **options)
         return _DRAWN[asked]
 
-    with patch.object(charts.vl_convert, "vegalite_to_svg", drawn):
+    with patch.object(vl_convert, "vegalite_to_svg", drawn):
         yield
