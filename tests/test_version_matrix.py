@@ -1,4 +1,4 @@
-"""Which versions make test-matrix runs on, and what their environments are made of."""
+"""The versions that make test-matrix runs on, and what their environments are made of."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_there_are_as_many_outputs_as_configs(call: Callable[..., Result], log: 
     options = ("--log", log, "--segments", tmp_path, "--index", "all", "--table-config", given)
     result = call("tune", *options, "--output", tmp_path / "a.json", tmp_path / "b.json")
     assert result.exit_code == 2
-    assert "give one FILE for each FILE of --table-config" in result.stderr
+    assert "or one FILE for each FILE of --table-config" in result.stderr
 
 
 def test_one_folder_with_a_type_is_the_table(

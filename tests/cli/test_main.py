@@ -202,7 +202,7 @@ BAD_ARGUMENTS: list[tuple[Sequence[str], str]] = [
     (["tune"], "Missing option"),
     ([*TUNE, "--segments", "none", "--max-indexes", "-1"], "'--max-indexes': -1"),
     ([*TUNE, "--segments", "none", "--max-indexes", "0"], "'--max-indexes': 0"),
-    ([*TUNE, "--segments", "none", "--min-gain", "2"], "'--min-gain': 2.0"),
+    ([*TUNE, "--segments", "none", "--min-gain", "2"], "'--min-gain': 2 is not allowed"),
     ([*TUNE, "--segments", "none", "--strategy", "best"], "'--strategy': 'best'"),
     ([*TUNE, "--segments", "none", "--bogus"], "No such option '--bogus'"),
     (["tune", "--log", LOG, "--index", "bitmap", "--segments", "none"], "'bitmap' is no family of indexes"),

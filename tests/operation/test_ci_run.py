@@ -22,7 +22,7 @@ def ci_run(folder: Path, present: Iterable[str], user: int = 0) -> subprocess.Co
     """Run the script with a PATH of the ``present`` commands; each tells its name and what it was given."""
     commands = folder / "commands"
     commands.mkdir()
-    for name in ("bash", "dirname", "env"):
+    for name in ("bash", "dirname", "env", "sh"):
         (commands / name).symlink_to(str(shutil.which(name)))
     (commands / "id").write_text(f"#!/bin/sh\necho {user}\n")
     for name in (*present, "make", "mkdir", "tee"):

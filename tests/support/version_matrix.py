@@ -1,8 +1,8 @@
-"""Run tests on other versions of Python, PySpark and Airflow, each in its environment (make test-matrix).
+"""Run tests on other versions of Python, PySpark and Airflow (make test-matrix).
 
-An environment lies in ``.matrix`` and is made anew when what it is made of changes. It has the pins of
-requirements*.txt, but for PySpark. With another Airflow it has what was newest on the day of that Airflow's
-release, as its constraints file has.
+Each choice has an environment of its own, which lies in ``.matrix`` and is made anew when what it is made of
+changes. It has the pins of requirements*.txt, but for PySpark. With another Airflow it has what was newest on
+the day of that Airflow's release, as its constraints file has.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AIRFLOWS = {"3.2.2": "2026-05-30"}
 """Versions of Airflow beside the pinned one, with the day after their release."""
 _QUICK = ("-m", "not spark and not dags and not quality and not ui and not slow", "-n", "2")
 _OF_SPARK = ("-m", "not table_formats", "tests/spark")
-"""What needs all of Delta and Iceberg runs on the pinned version of Spark alone."""
+"""Arguments of pytest: tests with all of Delta and Iceberg run on the pinned version of Spark alone."""
 _OF_LAKES = ("tests/spark/skipping/test_lake_versions.py",)
 _OF_AIRFLOW = ("-m", "not slow and not ui", "tests/airflow", "tests/dags")
 _PIN = re.compile(r"^(pyspark|pyspark-client|apache-airflow)==([\d.]+)", re.MULTILINE)

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 from starskip.errors import NotPlainFiles, SourceError
-from starskip.lake import open_lake_table as module
+from starskip.lake.format_names import FORMATS
 from starskip.lake.open_lake_table import open_lake_table
 from starskip.lake.table_snapshot import DELETES, FILES, TableSnapshot
 
@@ -302,7 +302,7 @@ def test_a_folder_is_a_snapshot_too(tmp_path: Path) -> None:
     (tmp_path / "day=1/_hour=2/notes").write_text("")
     assert open_lake_table(str(tmp_path)).snapshot_id == before  # no Parquet file by its name
     assert open_lake_table(str(tmp_path), "parquet").files.num_rows == 3  # as Spark reads it
-    assert module.FORMATS == ("parquet", "orc", "avro", "json", "csv", "delta", "iceberg")
+    assert FORMATS == ("parquet", "orc", "avro", "json", "csv", "delta", "iceberg")
 
 
 def test_deleted_rows_that_are_not_read_are_refused(tmp_path: Path) -> None:
