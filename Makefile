@@ -4,6 +4,10 @@
 # Everything else goes into .venv.
 
 UV       := uv==0.13.9
+# Tools of a release, each in an environment of its own: Airflow imports what they bring, which takes it seconds.
+TOOL     := .venv/bin/uv tool run --quiet --python .venv/bin/python --from
+TWINE    := twine==7.0.0
+CYCLONEDX := cyclonedx-bom==7.5.0
 PYTHON   := .venv/bin/python
 # The Python that .venv is made of. If none is asked for, .venv keeps its own; a new one takes what .ci/find-python finds.
 PYTHON3  ?=
@@ -138,10 +142,10 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 wheel: $(INSTALLED) ## Build the release into dist: wheel, source distribution, and the list of what it depends on (SBOM)
 	@rm -rf dist .venv/release
 	@.venv/bin/uv build --quiet --out-dir dist
-	@.venv/bin/twine check --strict dist/*.whl dist/*.tar.gz
+	@$(TOOL) $(TWINE) twine check --strict dist/*.whl dist/*.tar.gz
 	@.venv/bin/uv venv --quiet --python $(PYTHON) .venv/release
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip install --quiet --python .venv/release --all-extras -r pyproject.toml -c -
-	@.venv/bin/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
+	@$(TOOL) $(CYCLONEDX) cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible \
 	  --output-file "dist/starskip-$$(.venv/bin/uv version --short).cdx.json" .venv/release
 	@rm -r .venv/release
 	@ls dist
