@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from built_release import BuiltRelease
 from deployment import CHECKOUT, NIGHT, TABLE, Deployment
+from starskip.reports.export_reports import export_reports
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.spark, pytest.mark.timeout(1800)]
 
@@ -91,5 +94,6 @@ def test_the_report_pages_are_a_plugin_that_asks_who_one_is(airflow: Deployment)
 def test_the_night_of_one_table_ends_with_its_report(airflow: Deployment) -> None:
     """Each stage is a job that Spark runs out of the installed package."""
     assert f"finish_night: reports of {TABLE} are published" in airflow.run_night()
-    (report,) = (airflow.folder / "artefacts").rglob("report.html")
-    assert "OriginState" in report.read_text(encoding="utf-8")
+    store = ArtefactStore(storage_for(str(airflow.folder / "artefacts")))
+    exported = export_reports(store, NIGHT, airflow.folder / "reports")
+    assert "OriginState" in exported[TABLE]["report.html"].read_text(encoding="utf-8")
