@@ -126,6 +126,10 @@ class SparkStageOperator(SparkSubmitOperator):
                 super().execute(context)
             except AirflowException as error:
                 raise self._failed(context, error) from None
+            finally:
+                # The provider leaves it open; one process of Airflow may run all tasks of a night.
+                if (process := self._submitted()) is not None and process.stdout is not None:
+                    process.stdout.close()
         lines = self._last_lines()
         for line in lines:
             if line.startswith(f"{self.task_id}: warning: "):
@@ -138,7 +142,7 @@ class SparkStageOperator(SparkSubmitOperator):
         """End the job: on a cluster as the provider does, here with all processes of the job."""
         if self._hook is None:
             return
-        process = getattr(self._hook, "_submit_sp", None)
+        process = self._submitted()
         # Looked up before spark-submit is killed: the children of its Python are orphans afterwards.
         family = (
             with_descendants([psutil.Process(process.pid)]) if process and process.poll() is None else set()
@@ -149,10 +153,14 @@ class SparkStageOperator(SparkSubmitOperator):
     def _failed(self, context: Any, error: AirflowException) -> AirflowException:
         reason = failure_reason(self.task_id, self._last_lines(), str(error))
         note_failure(context, reason)
-        process = getattr(self._hook, "_submit_sp", None)
+        process = self._submitted()
         if process is not None and process.returncode == BAD_INPUT:
             return AirflowFailException(reason)
         return AirflowException(f"{reason}; the lines above are the job's own")
+
+    def _submitted(self) -> Any:
+        """Return the process of spark-submit, None before it was started; the provider has no public name."""
+        return getattr(self._hook, "_submit_sp", None)
 
     def _last_lines(self) -> list[str]:
         # The provider keeps the end of the job's output for its own error message and nowhere public.
