@@ -224,7 +224,7 @@ def test_the_night_of_pinots_tables_runs_without_any_extra(tmp_path: Path) -> No
             "collect-metadata",
             "--segments",
             str(sample / "segments"),
-            "--out",
+            "--output",
             str(tmp_path / "metadata.json"),
         ],
         tune,
