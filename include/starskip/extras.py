@@ -50,7 +50,7 @@ EXTRAS: Mapping[str, Extra] = {
         },
     ),
 }
-"""All extras by name; a test compares them with pyproject.toml, which also has ``all``."""
+"""Extras by name. pyproject.toml has the same ones, and ``all``."""
 
 
 @contextmanager
