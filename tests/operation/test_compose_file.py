@@ -164,8 +164,6 @@ def test_airflow_understands_the_words_of_a_command(name: str) -> None:
     from airflow.cli.cli_parser import get_parser
 
     words = str(SERVICES[name]["command"]).split()
-    if "celery" in words:
-        pytest.importorskip("airflow.providers.celery", reason="only the image has Celery")
     # The image's entry point takes what is no shell for arguments of airflow.
     assert callable(get_parser().parse_args(words).func)
 
