@@ -12,8 +12,10 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
 from pyarrow.parquet import encryption
 
+from starskip.errors import StarskipError
 from starskip.storage.encryption.wrapping_key import KEY_BYTES
 
 
@@ -36,13 +38,13 @@ class DataKey:
     def encryption(self, name: str) -> Any:
         """Return how pyarrow encrypts the file ``name``."""
         # The AAD is not stored in the file: a reader must know the file's table, group and name.
-        return encryption.create_encryption_properties(
-            self.secret, aad_prefix=self._aad(name), store_aad_prefix=False
-        )
+        create = _of_pyarrow("create_encryption_properties")
+        return create(self.secret, aad_prefix=self._aad(name), store_aad_prefix=False)
 
     def decryption(self, name: str) -> Any:
         """Return how pyarrow decrypts the file ``name``; a plain file is refused."""
-        return encryption.create_decryption_properties(self.secret, aad_prefix=self._aad(name))
+        create = _of_pyarrow("create_decryption_properties")
+        return create(self.secret, aad_prefix=self._aad(name))
 
     def _aad(self, name: str) -> bytes:
         return json.dumps([self.table, self.group, name]).encode()
@@ -50,3 +52,14 @@ class DataKey:
     def __repr__(self) -> str:
         """Return the text without the secret."""
         return f"DataKey(table={self.table!r}, group={self.group!r})"
+
+
+def _of_pyarrow(name: str) -> Any:
+    """Return a function of pyarrow 25 and newer; StarskipError beside an older one."""
+    found = getattr(encryption, name, None)
+    if found is None:
+        raise StarskipError(
+            f"encrypted metadata needs pyarrow 25 or newer, and {pa.__version__} is installed: "
+            "pip install --upgrade pyarrow"
+        )
+    return found
