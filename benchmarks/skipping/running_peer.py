@@ -153,7 +153,13 @@ def jars(peer: str) -> tuple[str, ...]:
         }
         given = [f"-D{name}={value}" for name, value in wanted.items()]
         _run([maven, "-B", "-q", "-f", str(HERE / "pom.xml"), "package", *given])
-        unfinished.rename(folder)
+        try:
+            unfinished.rename(folder)
+        except OSError:
+            # Another process, such as another worker of the tests, was the first to fetch them.
+            if not folder.exists():
+                raise
+            shutil.rmtree(unfinished)
     return tuple(str(jar) for jar in sorted((folder / peer).glob("*.jar")))
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
 from starskip.advisor.families.families import BUILT_IN, FamilyChoice
@@ -76,6 +76,7 @@ def test_the_parts_of_a_saving_add_up_as_they_are_shown(parts: tuple[float, floa
 
 
 @given(st.lists(st.floats(0.0, 0.3), min_size=2, max_size=3))
+@example([0.0625, 0.0005, 0.0005])
 def test_whatever_the_parts_their_shown_sum_is_the_whole(parts: list[float]) -> None:
     whole = sum(parts)
     by_name = dict(zip(("indexes", "star_tree", "own"), parts, strict=False))

@@ -8,7 +8,7 @@ from typing import Any
 
 from starskip.advisor.families.families import named
 from starskip.advisor.selection.combined_saving import OF_COLUMNS
-from starskip.number_text import LEAST_WHOLE, percent, percent_range, share
+from starskip.number_text import LEAST_WHOLE, fine_percent, percent, percent_range, share
 from starskip.reports.advice_values import CombinedSavingEvidence, Interval
 from starskip.reports.sentences import code_as_words, is_plain_code
 
@@ -52,11 +52,12 @@ def together_words(combined: CombinedSavingEvidence, changes: int) -> str:
 def _adding_up(whole: float, parts: Sequence[float]) -> list[str]:
     """Return the parts of a share as sentences show them, rounded so that they add up to it."""
     shown = [floor(part * 1_000) for part in parts]
-    missing = max(round(whole * 1_000) - sum(shown), 0)
+    # Rounded as the whole is shown: 6.35 % is 6.3 %, since it lies a trace below.
+    missing = max(round(round(whole * 100, 1) * 10) - sum(shown), 0)
     for place in sorted(range(len(parts)), key=lambda each: shown[each] - parts[each] * 1_000)[:missing]:
         shown[place] += 1
     return [
-        percent(rounded / 1_000) if rounded else share(part)
+        percent(rounded / 1_000) if rounded else f"{'−' if part < 0 else ''}{fine_percent(abs(part))}"
         for rounded, part in zip(shown, parts, strict=True)
     ]
 
