@@ -172,6 +172,14 @@ def test_a_table_that_is_gone_fails_alone_and_its_last_trees_stay(
     assert manifest(tree_house).parts == before
 
 
+def test_a_table_that_was_never_there_is_no_failure(tree_house: Any, star_tree_config: Config) -> None:
+    tree_house.choose(star_tree_config("country"))
+    gone = str(tree_house.root / "no" / "such")
+    result = run(tree_house, lake_tables={"sales": LakeTable(gone)})
+    assert outcomes(tree_house) == [("not_built", f"{gone}: there is no such file or folder")]
+    assert (result.counts["failed"], result.counts["not_built"]) == (0, 1)
+
+
 def test_a_night_of_one_table_leaves_the_trees_of_the_others(
     tree_house: Any, star_tree_config: Config
 ) -> None:

@@ -198,18 +198,18 @@ def test_a_delta_table_is_sampled_like_its_rows_as_plain_files(lake: LakeTable, 
     assert [each.config for each in found.candidates] == [each.config for each in plain.candidates]
 
 
-@pytest.mark.parametrize("has_lake", [False, True])
-def test_segments_stand_for_the_trees_that_pinot_would_build(tmp_path: Path, has_lake: bool) -> None:
+@pytest.mark.parametrize("lake", ["", "hudi", "missing"])
+def test_segments_stand_for_the_trees_that_pinot_would_build(tmp_path: Path, lake: str) -> None:
     """Also beside a lake table that no tree of Starskip's is built of."""
-    (tmp_path / ".hoodie").mkdir()
+    (tmp_path / "hudi" / ".hoodie").mkdir(parents=True)
     columns = {
         name: ColumnOverview(name, data_type=kind)
         for name, kind in (("Carrier", "STRING"), ("Origin", "STRING"), ("Distance", "INT"))
     }
     overview = TableOverview("airlineStats", 31, 9_746, columns)
     shape = logged("SELECT SUM(Distance) FROM airlineStats WHERE Carrier = 'AA'", entries=9_746)
-    lake = LakeTable(str(tmp_path)) if has_lake else None
-    found = offer([shape], lake, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
+    lake_table = LakeTable(str(tmp_path / lake)) if lake else None
+    found = offer([shape], lake_table, str(SAMPLE / "segments"), table="airlineStats", overview=overview)
     (tree,) = found.candidates
     # 14 or 15 carriers in each of 31 small segments, of which none has enough rows to be split.
     assert 31 * 10 < tree.documents < 31 * 17

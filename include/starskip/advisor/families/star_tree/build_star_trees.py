@@ -21,7 +21,15 @@ from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
 from starskip.advisor.run.withheld_builds import withheld_builds
-from starskip.errors import ConfigError, MissingExtra, NotPlainFiles, StarskipError, TransientError, printable
+from starskip.errors import (
+    ConfigError,
+    MissingExtra,
+    MissingSource,
+    NotPlainFiles,
+    StarskipError,
+    TransientError,
+    printable,
+)
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.extras import missing_extra
@@ -113,6 +121,10 @@ def _table_builds(
     except (NotPlainFiles, MissingExtra) as error:
         # No failure of the night: such a table has no star-trees, and the report says why.
         return [TreeBuild(tree, NOT_BUILT, str(error)) for tree in chosen]
+    except MissingSource as error:
+        # Where trees answered before, a table that is gone is a failure.
+        outcome = FAILED if built_before else NOT_BUILT
+        return [TreeBuild(tree, outcome, failure_words(error)) for tree in chosen]
     except Exception as error:
         if not (is_ours(error) or is_of_one_table(error)):
             raise

@@ -25,7 +25,7 @@ from starskip.advisor.families.star_tree.recommend.trees_in_force import NO_TREE
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.advisor.workload.shape_workload import ShapeWorkload
-from starskip.errors import MissingExtra, NotPlainFiles, StarskipError, TransientError, printable
+from starskip.errors import MissingExtra, SourceError, StarskipError, TransientError, printable
 from starskip.extras import missing_extra
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
@@ -157,9 +157,9 @@ def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
         return source_table(
             lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
         )
-    except (NotPlainFiles, MissingExtra):
+    except (SourceError, MissingExtra) as error:
         # No tree is built from such a table, but Pinot's own trees are advised as if it did not exist.
-        if not rows.segments_root:
+        if isinstance(error, TransientError) or not rows.segments_root:
             raise
         return None
 
