@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import BaseHook, BaseOperatorLink
 from airflow.sdk.configuration import conf as airflow_conf
@@ -55,6 +57,7 @@ _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 _LOCAL_MASTER = re.compile(r"local(?:\[.*\])?")
 _LOOPBACK_MASTER = re.compile(r"(?:spark://)?(?:localhost|127(?:\.\d+){3})(?::\d+)?")
+_LINES_KEPT = 500
 _EXCEPTION = re.compile(r"^(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit)\b.*")
 
 
@@ -83,6 +86,7 @@ class SparkStageOperator(SparkSubmitOperator):
         self.config = config
         self.connections = connections
         self.report_source = report_source
+        self._printed: deque[str] = deque(maxlen=_LINES_KEPT)
         if self.task_id == REPORTING:
             self.operator_extra_links = (ReportLink(),)
 
@@ -113,6 +117,7 @@ class SparkStageOperator(SparkSubmitOperator):
         self.conf = {name: value for name, value in conf.items() if name not in secrets}
         # A retry within the same process must not submit the arguments of the earlier try.
         self._hook = None
+        self._printed.clear()
         if end_processes(with_descendants(job_processes([self.application, *self.application_args]))):
             show_progress(f"{self.task_id}: the job of an earlier try was still running and was ended")
         os.environ[SUBMITTED_BY] = str(os.getpid())
@@ -130,11 +135,10 @@ class SparkStageOperator(SparkSubmitOperator):
                 # The provider leaves it open; one process of Airflow may run all tasks of a night.
                 if (process := self._submitted()) is not None and process.stdout is not None:
                     process.stdout.close()
-        lines = self._last_lines()
-        for line in lines:
+        for line in self._printed:
             if line.startswith(f"{self.task_id}: warning: "):
                 show_progress(line.partition(": ")[2])
-        counts = job_counts(lines)
+        counts = job_counts(self._printed)
         show_progress(f"{self.task_id}: {', '.join(_words(name, n) for name, n in counts.items())}")
         return counts
 
@@ -151,7 +155,7 @@ class SparkStageOperator(SparkSubmitOperator):
         end_processes(family)
 
     def _failed(self, context: Any, error: AirflowException) -> AirflowException:
-        reason = failure_reason(self.task_id, self._last_lines(), str(error))
+        reason = failure_reason(self.task_id, self._printed, str(error))
         note_failure(context, reason)
         process = self._submitted()
         if process is not None and process.returncode == BAD_INPUT:
@@ -162,9 +166,20 @@ class SparkStageOperator(SparkSubmitOperator):
         """Return the process of spark-submit, None before it was started; the provider has no public name."""
         return getattr(self._hook, "_submit_sp", None)
 
-    def _last_lines(self) -> list[str]:
-        # The provider keeps the end of the job's output for its own error message and nowhere public.
-        return list(getattr(self._hook, "_last_submit_log_lines", ()))
+    def _get_hook(self) -> SparkSubmitHook:
+        """Return the provider's hook, which passes the job's output on line by line and keeps none of it.
+
+        Newer providers keep the last lines for an error of their own; the versions of Airflow 3.2 do not.
+        """
+        hook = super()._get_hook()
+        follow = hook._process_spark_submit_log
+        hook._process_spark_submit_log = lambda itr: follow(self._kept(itr))  # type: ignore[method-assign]
+        return hook
+
+    def _kept(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            self._printed.append(line.strip())
+            yield line
 
 
 def conf_of_master(master: str) -> dict[str, str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -104,6 +107,16 @@ def test_a_block_of_an_expression_is_not_evaluated_twice() -> None:
     first, second = np.arange(rows) % 3 == 0, np.arange(rows) % 50 == 0
     found = walk(AndIterator((Scan(first, is_expression=True), Scan(second, is_expression=True))), rows)
     assert found.entries == pytest.approx(2 * rows, abs=100)
+
+
+def test_without_a_folder_for_compiled_code_each_process_compiles() -> None:
+    """As in a container whose file system cannot be written, or for a user without a home."""
+    walks = "import numpy as np; from starskip.advisor.cost.doc_id_iterators import Scan, walk; "
+    asked = walks + "print(walk(Scan(np.arange(1000) % 2 == 0), 1000).entries)"
+    # The one locator of Numba's that finds no place for a module.
+    nowhere = {**os.environ, "NUMBA_CACHE_LOCATOR_CLASSES": "IPythonCacheLocator"}
+    ran = subprocess.run([sys.executable, "-c", asked], env=nowhere, capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("1000\n", "")
 
 
 def test_not_of_an_equality_costs_more_than_its_unequal_twin() -> None:

@@ -10,8 +10,9 @@ compiled by Numba.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,16 @@ SCAN_BATCH_ROWS = 256
 """OPTIMAL_ITERATOR_BATCH_SIZE: rows that a single-value scan reads at once."""
 EXPRESSION_BLOCK_ROWS = 10_000
 """MAX_DOC_PER_CALL: rows that an expression is evaluated for at once."""
+
+
+def _compiled(function: Callable[..., Any]) -> Any:
+    """Compile a function, and keep what is compiled for later processes if a folder for it can be written."""
+    try:
+        return njit(cache=True)(function)
+    except RuntimeError:
+        # Neither the package's folder nor the user's: a container without a home, say. Each process compiles.
+        return njit(function)
+
 
 _BITMAP, _SCAN, _MULTI_VALUE_SCAN, _EXPRESSION, _AND, _OR, _NOT = range(7)
 _NEXT = -1
@@ -151,7 +162,7 @@ class _Flattened:
         return np.stack(self._counts).astype(np.int32, copy=False)
 
 
-@njit(cache=True)
+@_compiled
 def _walk(root, nodes, children, masks, counts, max_matches):  # type: ignore[no-untyped-def]
     rows = masks.shape[1]
     # For each node: the row to go on from; the row until which a batch was read; the match of a NOT or OR.
@@ -175,7 +186,7 @@ def _walk(root, nodes, children, masks, counts, max_matches):  # type: ignore[no
     return read[0], matches, False
 
 
-@njit(cache=True)
+@_compiled
 def _match_within(mask, start, end):  # type: ignore[no-untyped-def]
     """Return the first match in rows ``start`` to ``end``, or ``end``."""
     row = start
@@ -184,7 +195,7 @@ def _match_within(mask, start, end):  # type: ignore[no-untyped-def]
     return row
 
 
-@njit(cache=True)
+@_compiled
 def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-untyped-def]
     """Return the next match of a leaf, or the first one from ``target`` on; the number of rows if none."""
     rows = mask.shape[0]
@@ -228,7 +239,7 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
     return match
 
 
-@njit(cache=True)
+@_compiled
 def _move(root, nodes, children, masks, counts, state, known, frames, read):  # type: ignore[no-untyped-def]
     """Return the next match of node ``root``, or the number of rows.
 
