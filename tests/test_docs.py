@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -33,8 +34,17 @@ def test_every_option_of_a_command_is_in_its_table(command: str) -> None:
     # What every command has is told once, above the tables.
     assert set(rows) == {option for option in options if option.startswith("--")} - {"--quiet", "--verbose"}
     for each in parameters:
-        if isinstance(each.type, Choice) and each.name in ("scoring__strategy", "index_kind", "name"):
+        if isinstance(each.type, Choice) and each.name in ("scoring__strategy", "name", "output"):
             assert all(choice in text for choice in each.type.choices)
+
+
+def test_the_page_of_the_package_calls_commands_as_they_are() -> None:
+    calls = re.findall(r"^    starskip (.*)$", (ROOT / "PACKAGE.md").read_text(), flags=re.MULTILINE)
+    assert calls
+    for name, *arguments in map(shlex.split, calls):
+        found = command_named(name)
+        assert found is not None
+        found.make_context(name, arguments)
 
 
 def test_every_make_target_is_told() -> None:

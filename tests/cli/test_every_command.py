@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pyarrow as pa
@@ -156,26 +157,20 @@ def test_quiet_leaves_warnings_out_and_errors_in(call: Call, tmp_path: Path) -> 
     assert call("-q", "parse-log", log, "-v").exit_code == 2
 
 
-def test_warnings_of_libraries_are_told_if_asked_for(call: Call) -> None:
-    @main.command(name="warns")
+def test_warnings_of_libraries_are_told_if_asked_for(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command()
     def warns() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("an old call", FutureWarning, stacklevel=1)
         logging.getLogger("starskip.skipping").warning("a key is missing")
 
-    from starskip.cli import main as module
-
-    found = module._Commands.command_named
-    try:
-        module._Commands.command_named = lambda *of: warns if of[2] == "warns" else found(*of)  # type: ignore[method-assign]
-        told = call("-v", "warns").stderr
-        assert "FutureWarning: an old call" in told and "a key is missing" in told
-        assert call("warns").stderr == "a key is missing\n"
-        assert call("-q", "warns").stderr == ""
-    finally:
-        module._Commands.command_named = found  # type: ignore[method-assign]
-        del main.commands["warns"]
+    monkeypatch.setitem(_COMMANDS, "warns", "Warn of something")
+    monkeypatch.setitem(sys.modules, "starskip.cli.warns", SimpleNamespace(warns=warns))
+    told = call("-v", "warns").stderr
+    assert "FutureWarning: an old call" in told and "a key is missing" in told
+    assert call("warns").stderr == "a key is missing\n"
+    assert call("-q", "warns").stderr == ""
 
 
 @pytest.mark.slow

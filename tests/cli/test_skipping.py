@@ -130,7 +130,7 @@ def test_a_grace_that_is_no_number_of_hours(call: Call, tmp_path: Path, group: s
 def test_bytes_that_a_format_does_not_tell_are_shown_as_unknown() -> None:
     document = {"files_total": 4, "files_read": 1, "bytes_total": None, "bytes_read": 2048}
     text = explained_text({**document, "skipped_by": {"bloom:u": 3}, "not_skipped_because": []})
-    assert text.startswith("reads 1 of 4 files, 2.0 KiB of ? bytes\n")
+    assert text.startswith("reads 1 of 4 files, 2.05 kB of unknown\n")
 
 
 def test_metadata_elsewhere_of_a_table_that_is_gone(call: Call, tmp_path: Path) -> None:

@@ -204,7 +204,6 @@ def test_the_image_has_the_pinned_airflow_and_spark() -> None:
     pinned = dict(re.findall(r"^([a-z-]+)==([\d.]+)", (CHECKOUT / "requirements.txt").read_text(), re.M))
     assert f"ARG AIRFLOW_IMAGE=apache/airflow:slim-{pinned['apache-airflow']}-python3.12\n" in dockerfile
     assert f"ARG SPARK_VERSION={pinned['pyspark']}\n" in dockerfile
-    # All that pip has only as a library: the extras of the image are those of the package.
     (extras,) = re.findall(r"^ARG STARSKIP_EXTRAS=(.*)$", dockerfile, re.M)
     project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
     assert set(extras.split(",")) <= set(project["optional-dependencies"])

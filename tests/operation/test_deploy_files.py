@@ -22,7 +22,6 @@ CHART = {
     "executor",
     "uid",
     "gid",
-    "env",
     "extraEnvFrom",
     "config",
     "images.airflow.repository",
@@ -55,7 +54,7 @@ def places(values: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 
 def test_the_chart_knows_every_place_of_the_values() -> None:
-    assert set(places(VALUES)) <= CHART
+    assert set(places(VALUES)) == CHART
 
 
 def test_a_misspelt_place_is_not_known() -> None:
@@ -72,6 +71,8 @@ def test_the_values_hold_no_secret_and_name_them_as_the_docs_make_them() -> None
 
 
 def test_the_values_have_airflows_version_the_images_user_and_a_triggerer() -> None:
+    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
+    assert VALUES["images"]["airflow"]["tag"] == project["version"]
     assert f":slim-{VALUES['airflowVersion']}-python" in DOCKERFILE
     assert (VALUES["uid"], VALUES["gid"]) == (50000, 0)
     assert VALUES["triggerer"]["enabled"]

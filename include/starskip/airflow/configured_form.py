@@ -18,7 +18,7 @@ from starskip.night.configuration.config_document import ConfigDocument
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.setting_value import allowed_values
-from starskip.settings.written_number import has_pattern, is_share, number_pattern
+from starskip.settings.written_number import is_share, number_pattern
 
 TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
 """Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
@@ -117,9 +117,10 @@ def _schema(declared: Declared, choices: list[str]) -> dict[str, Any]:
         # Beside the type, the form would make bounds limits of the field, and replace a number beyond them by
         # the nearest limit. In here they are only judged, and Airflow refuses the number by name.
         kind = "integer" if declared.kind is int else "number"
-        if has_pattern(facts.unit) and (not is_share(facts.unit) or given == {"minimum": 0, "maximum": 1}):
+        pattern = number_pattern(facts.unit)
+        if pattern and (not is_share(facts.unit) or given == {"minimum": 0, "maximum": 1}):
             # The first type makes a field of text, for ``5%`` and ``10MB``; numbers are still taken.
-            return {"type": ["null", "string", kind], "allOf": [given], "pattern": number_pattern(facts.unit)}
+            return {"type": ["null", "string", kind], "allOf": [given], "pattern": pattern}
         return {"type": ["null", kind], "allOf": [given]}
     if facts.json_values:
         values = dict(facts.json_values)

@@ -2,7 +2,8 @@
 
 Fields have the names that Airflow's own providers give them: of the types ``aws``, ``google_cloud_platform``,
 ``wasb`` and ``adls``. A field that is not understood is refused by its name, since a store that is opened
-without it would be opened otherwise than its owner has written. No message holds a value.
+without it would be opened otherwise than its owner has written. Ignored are fields by which no store is
+opened otherwise, since a connection often serves other work too. No message holds a value.
 """
 
 from __future__ import annotations
@@ -14,54 +15,19 @@ from typing import Any
 from starskip.airflow.azure_variables import azure_variables
 from starskip.airflow.connection_fields import ConnectionFields
 
-IDENTITIES: Mapping[str, frozenset[str]] = {
-    "AWS_": frozenset(
-        {
-            "AWS_ACCESS_KEY_ID",
-            "AWS_SECRET_ACCESS_KEY",
-            "AWS_SESSION_TOKEN",
-            "AWS_TOKEN",
-            "AWS_PROFILE",
-            "AWS_SKIP_SIGNATURE",
-            "AWS_ROLE_ARN",
-            "AWS_WEB_IDENTITY_TOKEN_FILE",
-        }
-    ),
-    "GOOGLE_": frozenset(
-        {
-            "GOOGLE_SERVICE_ACCOUNT",
-            "GOOGLE_SERVICE_ACCOUNT_PATH",
-            "GOOGLE_SERVICE_ACCOUNT_KEY",
-            "GOOGLE_APPLICATION_CREDENTIALS",
-            "GOOGLE_BEARER_TOKEN",
-            "GOOGLE_SKIP_SIGNATURE",
-        }
-    ),
-    "AZURE_": frozenset(
-        {
-            "AZURE_STORAGE_ACCOUNT_KEY",
-            "AZURE_STORAGE_ACCESS_KEY",
-            "AZURE_STORAGE_MASTER_KEY",
-            "AZURE_STORAGE_SAS_TOKEN",
-            "AZURE_STORAGE_SAS_KEY",
-            "AZURE_STORAGE_TOKEN",
-            "AZURE_STORAGE_CLIENT_ID",
-            "AZURE_STORAGE_CLIENT_SECRET",
-            "AZURE_STORAGE_TENANT_ID",
-            "AZURE_CLIENT_ID",
-            "AZURE_CLIENT_SECRET",
-            "AZURE_TENANT_ID",
-            "AZURE_SKIP_SIGNATURE",
-        }
-    ),
-}
-"""Variables that say who asks, by the beginning of the names of a cloud's variables."""
-
-# What people keep in a connection that also serves other work, and that opens no store otherwise.
-_OF_OTHERS = {
-    "aws": ("botocore_kwargs", "assume_role_kwargs", "external_id"),
-    "google": ("project", "project_id", "scope", "scopes", "num_retries", "quota_project_id"),
-}
+_IDENTITIES = tuple(
+    frozenset(names.split())
+    for names in (
+        "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_TOKEN AWS_PROFILE AWS_SKIP_SIGNATURE "
+        "AWS_ROLE_ARN AWS_WEB_IDENTITY_TOKEN_FILE",
+        "GOOGLE_SERVICE_ACCOUNT GOOGLE_SERVICE_ACCOUNT_PATH GOOGLE_SERVICE_ACCOUNT_KEY "
+        "GOOGLE_APPLICATION_CREDENTIALS GOOGLE_BEARER_TOKEN GOOGLE_SKIP_SIGNATURE",
+        "AZURE_STORAGE_ACCOUNT_KEY AZURE_STORAGE_ACCESS_KEY AZURE_STORAGE_MASTER_KEY AZURE_STORAGE_SAS_TOKEN "
+        "AZURE_STORAGE_SAS_KEY AZURE_STORAGE_TOKEN AZURE_STORAGE_CLIENT_ID AZURE_STORAGE_CLIENT_SECRET "
+        "AZURE_STORAGE_TENANT_ID AZURE_CLIENT_ID AZURE_CLIENT_SECRET AZURE_TENANT_ID AZURE_SKIP_SIGNATURE",
+    )
+)
+"""The variables that say who asks, of each cloud."""
 
 
 def store_variables(conn_type: str, given: Mapping[str, Any]) -> dict[str, str]:
@@ -83,7 +49,7 @@ def replaced_variables(variables: Mapping[str, str]) -> set[str]:
 
     Two identities of one cloud must not be mixed: a session token of one does not go with the key of another.
     """
-    return {name for identity in IDENTITIES.values() if identity & variables.keys() for name in identity}
+    return {name for identity in _IDENTITIES if identity & variables.keys() for name in identity}
 
 
 def _aws(fields: ConnectionFields) -> dict[str, str]:
@@ -105,7 +71,7 @@ def _aws(fields: ConnectionFields) -> dict[str, str]:
         if client.mapping("s3").get("addressing_style") == "virtual"
         else "",
     }
-    fields.ignore(*_OF_OTHERS["aws"])
+    fields.ignore("botocore_kwargs", "assume_role_kwargs", "external_id")
     return variables | _aws_role(fields)
 
 
@@ -130,7 +96,7 @@ def _google(fields: ConnectionFields) -> dict[str, str]:
         "GOOGLE_SERVICE_ACCOUNT_KEY": _service_account(fields),
         "GOOGLE_APPLICATION_CREDENTIALS": fields.text("credential_config_file"),
     }
-    fields.ignore(*_OF_OTHERS["google"])
+    fields.ignore("project", "project_id", "scope", "scopes", "num_retries", "quota_project_id")
     if is_anonymous:
         return {"GOOGLE_SKIP_SIGNATURE": "true"}
     given = {name: value for name, value in variables.items() if value}

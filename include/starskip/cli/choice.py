@@ -17,10 +17,6 @@ class Choice(click.Choice[str]):
         """Take the texts in their order."""
         super().__init__(choices, case_sensitive=False)
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the text as it is declared; fails with all texts, and the nearest."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = did_you_mean(str(value), self.choices)
-            raise click.BadParameter(f"{error.message}{near}", ctx, param) from None
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:
+        """Return the message about another text, with all texts, and the nearest."""
+        return f"{super().get_invalid_choice_message(value, ctx)}{did_you_mean(str(value), self.choices)}"

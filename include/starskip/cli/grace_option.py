@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
+from starskip.settings import Settings
 from starskip.settings.written_number import written_number
 
-F = TypeVar("F", bound=Callable[..., Any])
-
+GRACE_HOURS = float(Settings().retention.vacuum_grace_hours)
 _MOST_HOURS = 24 * 3650
 """Ten years: what calendars can count back."""
-
-
-def grace_option(default: float, help_text: str) -> Callable[[F], F]:
-    """Return the option, whose value is a number of hours from 0 to ten years; ``2d`` is another form."""
-    return click.option(
-        "--grace-hours",
-        type=_Hours(),
-        default=default,
-        show_default=True,
-        metavar="HOURS",
-        help=help_text,
-    )
 
 
 class _Hours(click.ParamType[float]):
@@ -45,3 +32,13 @@ class _Hours(click.ParamType[float]):
                 ctx,
             )
         return hours
+
+
+of_grace = click.option(
+    "--grace-hours",
+    type=_Hours(),
+    default=GRACE_HOURS,
+    show_default=True,
+    metavar="HOURS",
+    help="Keep what was replaced in the last hours: readers and writers may still use it.",
+)

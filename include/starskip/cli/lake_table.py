@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.cli.grace_option import grace_option
+from starskip.cli.format_option import format_option
 from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError
-from starskip.settings import Settings
 
 if TYPE_CHECKING:
     from starskip.file_metadata.table_metadata import TableMetadata
@@ -20,11 +19,15 @@ if TYPE_CHECKING:
     from starskip.storage.storage import Storage
 
 of_path = click.argument("path", metavar="PATH", type=click.Path())
+of_condition = click.argument("condition", metavar='"WHERE …"')
 of_version = click.option(
     "--version",
     type=click.IntRange(0),
     metavar="N|SNAPSHOT_ID",
     help="Version or snapshot of a Delta or Iceberg table; the newest if left out.",
+)
+of_some_indexes = click.option(
+    "--index", "indexes", multiple=True, metavar="KIND:COLUMN…", help="Repeatable; all indexes by default."
 )
 of_metadata = click.option(
     "--metadata",
@@ -44,10 +47,17 @@ of_modules = click.option(
 of_reader_options = click.option(
     "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader; repeatable."
 )
-of_grace = grace_option(
-    float(Settings().retention.vacuum_grace_hours),
-    "Keep files of the last hours: queries and writers may still use them.",
-)
+
+
+def table_command(name: str, *options: Callable[..., Any]) -> Callable[[Callable[..., None]], click.Command]:
+    """Return the decorator of a command that takes PATH, ``options``, ``--format`` and ``--metadata``."""
+
+    def command_of(function: Callable[..., None]) -> click.Command:
+        for option in (of_metadata, format_option(), *reversed(options), of_path):
+            function = option(function)
+        return click.command(name=name)(function)
+
+    return command_of
 
 
 def output_and_table_format(path: str, formats: tuple[str, str | None]) -> tuple[str, str | None]:

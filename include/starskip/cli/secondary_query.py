@@ -12,19 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result, output_or_table_format
-from starskip.cli.lake_table import metadata_root, of_metadata, of_path, of_version
+from starskip.cli.lake_table import metadata_root, of_condition, of_metadata, of_path, of_version
 from starskip.cli.secondary_upkeep import require_indexes
 from starskip.lake.format_names import FORMATS
 
 if TYPE_CHECKING:
     from starskip.secondary.indexed_table import QueryResult
 
-_condition = click.argument("condition", metavar='"WHERE …"')
-
 
 @click.command(name="explain")
 @of_path
-@_condition
+@of_condition
 @output_or_table_format("text", "json", tables=FORMATS)
 @of_version
 @of_metadata
@@ -57,7 +55,7 @@ def explain(
 
 @click.command(name="query")
 @of_path
-@_condition
+@of_condition
 @click.option(
     "--columns", metavar="A,B", help="Columns of the answer, and fields a.b, comma separated; all by default."
 )

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.lake_table import metadata_root, of_grace, of_metadata, of_path, require_table
+from starskip.cli.format_option import echo_result
+from starskip.cli.grace_option import of_grace
+from starskip.cli.lake_table import metadata_root, of_some_indexes, require_table, table_command
 from starskip.cli.progress import progress
 from starskip.cli.spark_session import spark_session
 from starskip.cli.table_results import echo_changed, echo_optimized, echo_vacuumed
@@ -28,11 +29,7 @@ of_spark = click.option(
 )
 
 
-@click.command(name="optimize")
-@of_path
-@format_option()
-@of_metadata
-@of_spark
+@table_command("optimize", of_spark)
 def optimize(path: str, output: str, root: str | None, on_spark: bool) -> None:
     """Merge the runs of many refreshes into one run for each index, without entries of deleted files.
 
@@ -48,13 +45,7 @@ def optimize(path: str, output: str, root: str | None, on_spark: bool) -> None:
     echo_optimized(version, output)
 
 
-@click.command(name="delete")
-@of_path
-@click.option(
-    "--index", "indexes", multiple=True, metavar="KIND:COLUMN", help="Repeatable; all indexes by default."
-)
-@format_option()
-@of_metadata
+@table_command("delete", of_some_indexes)
 def delete(path: str, indexes: Sequence[str], output: str, root: str | None) -> None:
     """Stop using indexes; creating them again undoes it until a `vacuum`.
 
@@ -69,11 +60,7 @@ def delete(path: str, indexes: Sequence[str], output: str, root: str | None) -> 
     echo_changed(manifest, indexes, "deleted", output)
 
 
-@click.command(name="vacuum")
-@of_path
-@of_grace
-@format_option()
-@of_metadata
+@table_command("vacuum", of_grace)
 def vacuum(path: str, grace_hours: float, output: str, root: str | None) -> None:
     """Remove deleted indexes for good, and metadata files that are no longer needed.
 
@@ -89,10 +76,7 @@ def vacuum(path: str, grace_hours: float, output: str, root: str | None) -> None
     echo_vacuumed(report, output)
 
 
-@click.command(name="describe")
-@of_path
-@format_option()
-@of_metadata
+@table_command("describe")
 def describe(path: str, output: str, root: str | None) -> None:
     """Show the indexes: files, rows, bytes, and the runs of each.
 
@@ -110,10 +94,7 @@ def describe(path: str, output: str, root: str | None) -> None:
     echo_result(output, document, lambda: "\n".join(lines))
 
 
-@click.command(name="list")
-@of_path
-@format_option()
-@of_metadata
+@table_command("list")
 def list_indexes(path: str, output: str, root: str | None) -> None:
     """List the indexes; deleted indexes are listed until a vacuum.
 

@@ -5,27 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import click
-
-from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.format_option import echo_result
 from starskip.cli.key_options import keyring, named_files, of_keys
-from starskip.cli.lake_table import existing_table, full_path, of_metadata, of_modules, of_path
+from starskip.cli.lake_table import existing_table, full_path, of_condition, of_modules, table_command
 from starskip.cli.spark_session import spark_session
 from starskip.cli.user_modules import user_modules
 from starskip.errors import printable
 from starskip.extras import needing_extra
+from starskip.number_text import size
 
 _BAR = 20
 
-_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
-
-@click.command(name="describe")
-@of_path
-@format_option()
-@of_metadata
-@of_modules
-@of_keys
+@table_command("describe", of_modules, of_keys)
 def describe(path: str, output: str, root: str | None, modules: Sequence[str], keys: Sequence[str]) -> None:
     """Show the metadata: files, rows, bytes, and each index.
 
@@ -38,11 +30,7 @@ def describe(path: str, output: str, root: str | None, modules: Sequence[str], k
     echo_result(output, document, lambda: description_text(document))
 
 
-@click.command(name="list")
-@of_path
-@format_option()
-@of_metadata
-@of_keys
+@table_command("list", of_keys)
 def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) -> None:
     """List the indexes; deleted indexes are listed until a vacuum.
 
@@ -54,13 +42,7 @@ def list_indexes(path: str, output: str, root: str | None, keys: Sequence[str]) 
     echo_result(output, indexes, lambda: indexes_text(indexes))
 
 
-@click.command(name="explain")
-@of_path
-@click.argument("condition", metavar='"WHERE …"')
-@format_option()
-@of_metadata
-@of_modules
-@of_keys
+@table_command("explain", of_condition, of_modules, of_keys)
 def explain(
     path: str,
     condition: str,
@@ -107,7 +89,7 @@ def description_text(document: Mapping[str, Any]) -> str:
     rows = "?" if document["rows"] is None else f"{document['rows']:,}"
     lines = [
         f"{printable(document['path'])}: {document['files']:,} files of {document['format']}, "
-        f"{_size(document['files_bytes'])}, {rows} rows",
+        f"{size(document['files_bytes'])}, {rows} rows",
         f"metadata: version {document['version']}, {size(document['metadata_bytes'])} in "
         f"{document['segments']:,} segments, at {printable(document['location'])}",
     ]
@@ -139,10 +121,6 @@ def _state(index: Mapping[str, Any]) -> str:
     return str(index["state"]) if key is None else f"{index['state']}, key {key}"
 
 
-def _size(size_bytes: float | None) -> str:
-    return "? bytes" if size_bytes is None else size(size_bytes)
-
-
 def _not_understood(fault: str | None) -> str:
     # Other errors come from a user's own type.
     return "unknown type: --types" if fault is None or "--types" in fault else printable(fault, 60)
@@ -154,7 +132,7 @@ def explained_text(document: Mapping[str, Any]) -> str:
     lines = ["how many files are read is not known"]
     if total is not None:
         # The bytes of an Iceberg snapshot include its delete files.
-        sizes = " of ".join(_size(document[each]) for each in ("bytes_read", "bytes_total"))
+        sizes = " of ".join(size(document[each]) for each in ("bytes_read", "bytes_total"))
         lines = [f"reads {read:,} of {total:,} files, {sizes}"]
     rows = [
         (printable(name), f"{skipped:,}", bar(skipped, total))
@@ -179,12 +157,3 @@ def bar(part: int, whole: int) -> str:
     """Return a share as a bar."""
     filled = round(_BAR * part / whole) if whole else 0
     return "█" * filled + "·" * (_BAR - filled)
-
-
-def size(size_bytes: float) -> str:
-    """Return bytes in the unit that people read."""
-    for unit in _UNITS[:-1]:
-        if size_bytes < 1024:
-            return f"{size_bytes:,.0f} {unit}" if unit == "bytes" else f"{size_bytes:,.1f} {unit}"
-        size_bytes /= 1024
-    return f"{size_bytes:,.1f} {_UNITS[-1]}"

@@ -8,24 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.format_option import echo_result
+from starskip.cli.grace_option import of_grace
 from starskip.cli.key_options import keyring, named_files, of_keys
-from starskip.cli.lake_table import existing_table, metadata_of, of_grace, of_metadata, of_path
+from starskip.cli.lake_table import existing_table, metadata_of, of_some_indexes, table_command
 from starskip.cli.table_results import echo_changed, echo_optimized, echo_vacuumed
 
 if TYPE_CHECKING:
     from starskip.file_metadata.commit_refresh import Commit
 
-_some_indexes = click.option(
-    "--index", "indexes", multiple=True, metavar="KIND:COLUMN…", help="Repeatable; all indexes by default."
-)
 
-
-@click.command(name="optimize")
-@of_path
-@format_option()
-@of_metadata
-@of_keys
+@table_command("optimize", of_keys)
 def optimize(path: str, output: str, root: str | None, keys: Sequence[str]) -> None:
     """Merge the metadata of many refreshes into one segment, without outdated rows, so that it is read fast.
 
@@ -40,11 +33,7 @@ def optimize(path: str, output: str, root: str | None, keys: Sequence[str]) -> N
     echo_optimized(optimize_metadata(storage, _commit(), keyring=found), output)
 
 
-@click.command(name="delete")
-@of_path
-@_some_indexes
-@format_option()
-@of_metadata
+@table_command("delete", of_some_indexes)
 def delete(path: str, indexes: Sequence[str], output: str, root: str | None) -> None:
     """Stop using indexes; `restore` undoes it until a `vacuum`.
 
@@ -56,11 +45,7 @@ def delete(path: str, indexes: Sequence[str], output: str, root: str | None) -> 
     _change(path, indexes, root, output, active=False)
 
 
-@click.command(name="restore")
-@of_path
-@_some_indexes
-@format_option()
-@of_metadata
+@table_command("restore", of_some_indexes)
 def restore(path: str, indexes: Sequence[str], output: str, root: str | None) -> None:
     """Use deleted indexes again; the next `refresh` adds newer files to them.
 
@@ -71,11 +56,7 @@ def restore(path: str, indexes: Sequence[str], output: str, root: str | None) ->
     _change(path, indexes, root, output, active=True)
 
 
-@click.command(name="vacuum")
-@of_path
-@of_grace
-@format_option()
-@of_metadata
+@table_command("vacuum", of_grace)
 def vacuum(path: str, grace_hours: float, output: str, root: str | None) -> None:
     """Remove deleted indexes for good, and metadata files that are no longer needed.
 
@@ -94,12 +75,11 @@ def vacuum(path: str, grace_hours: float, output: str, root: str | None) -> None
     echo_vacuumed(report, output)
 
 
-@click.command(name="rotate")
-@of_path
-@click.option("--from", "former", required=True, metavar="NAME=FILE", help="The former key.")
-@click.option("--to", "following", required=True, metavar="NAME=FILE", help="The new key.")
-@format_option()
-@of_metadata
+@table_command(
+    "rotate",
+    click.option("--from", "former", required=True, metavar="NAME=FILE", help="The former key."),
+    click.option("--to", "following", required=True, metavar="NAME=FILE", help="The new key."),
+)
 def rotate(path: str, former: str, following: str, output: str, root: str | None) -> None:
     """Change a key: data keys are wrapped by another key, and no index is rebuilt.
 

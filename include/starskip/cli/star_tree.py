@@ -27,6 +27,7 @@ from starskip.cli.star_tree_store import (
 from starskip.cli.star_tree_vacuum import tidy, vacuum_trees
 from starskip.errors import printable
 from starskip.lake.format_names import FORMATS
+from starskip.number_text import size
 
 if TYPE_CHECKING:
     from starskip.star_tree.build.publish_trees import PublishedTrees
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-_SHOWN_BYTES = 1024
 
 
 @click.group(name="star-tree", cls=CommandGroup)
@@ -176,7 +176,7 @@ def _say(published: PublishedTrees, directory: str, output: str) -> None:
         for number, tree in enumerate(trees, 1)
     ]
     told = f"{published.outcome.value} ({published.reason})"
-    lines.append(f"{told}: {max(size_bytes // _SHOWN_BYTES, 1):,} KiB in {printable(directory)}")
+    lines.append(f"{told}: {size(size_bytes)} in {printable(directory)}")
     echo_result(output, document, lambda: "\n".join(lines))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.grace_option import grace_option
+from starskip.cli.grace_option import GRACE_HOURS, of_grace
 from starskip.cli.star_tree_store import counted, existing_store, of_directory
 from starskip.cli.to_stderr import warn
 from starskip.errors import MissingSource, StorageError, printable
@@ -17,16 +17,10 @@ if TYPE_CHECKING:
     from starskip.storage.artefact_store import ArtefactStore
     from starskip.storage.vacuum import VacuumReport
 
-_GRACE_HOURS = 24.0
-"""Hours for which readers may go on reading files that a build or refresh has replaced."""
-
 
 @click.command(name="vacuum")
 @of_directory
-@grace_option(
-    _GRACE_HOURS,
-    "Keep files replaced less than this many hours ago: readers may still use them.",
-)
+@of_grace
 @format_option()
 def vacuum_trees(directory: str, grace_hours: float, output: str) -> None:
     """Remove the files of former trees, which builds and refreshes have replaced.
@@ -57,7 +51,7 @@ def vacuum_trees(directory: str, grace_hours: float, output: str) -> None:
 def tidy(store: ArtefactStore, directory: str) -> None:
     """Remove files that were replaced long ago; a failure only warns, since the trees are published."""
     try:
-        left_alone = _vacuumed(store, _GRACE_HOURS).left_alone
+        left_alone = _vacuumed(store, GRACE_HOURS).left_alone
     except StorageError as error:
         left_alone = ((directory, str(error)),)
     for key, reason in left_alone:

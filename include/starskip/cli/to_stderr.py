@@ -54,13 +54,8 @@ def detail(text: str) -> None:
 @contextmanager
 def told(context: click.Context) -> Iterator[None]:
     """Print warnings of the block's libraries as far as they were asked for, and the time it took."""
-    handler, log, own, began = (
-        _Handler(context),
-        logging.getLogger(),
-        logging.getLogger("starskip"),
-        perf_counter(),
-    )
-    former = own.level
+    handler, log, own = _Handler(context), logging.getLogger(), logging.getLogger("starskip")
+    former, began = own.level, perf_counter()
     log.addHandler(handler)
     own.setLevel(logging.INFO)
     try:

@@ -19,15 +19,14 @@ _LIBRARIES = (
     "pyiceberg",
     "click",
 )
-_ALWAYS = 2
-"""So many of the first are named also where they are not installed, since it matters."""
+_ALWAYS = ("pyspark", "apache-airflow")
+"""They are named also where they are not installed, since that matters."""
 
 
 def version_text() -> str:
     """Return Starskip's version, then Python, the machine, and the libraries that decide what happens."""
     found = [(name, _version(name)) for name in _LIBRARIES]
-    lines = [f"{name} {of}" for name, of in found if of]
-    lines += [f"{name} is not installed" for name, of in found[:_ALWAYS] if not of]
+    lines = [f"{name} {of or 'is not installed'}" for name, of in found if of or name in _ALWAYS]
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     return "\n".join(
         [f"starskip {_version('starskip')}", f"Python {platform.python_version()}, {system}", *lines]

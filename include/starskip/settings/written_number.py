@@ -90,12 +90,8 @@ def number_forms(unit: str) -> str:
 
 def number_pattern(unit: str) -> str:
     """Return the pattern of texts for a share from 0 to 1, or for a size; empty for other units."""
-    return rf"^\s*({_SHARE_FORM if is_share(unit) else _SIZE_FORM})\s*$" if has_pattern(unit) else ""
-
-
-def has_pattern(unit: str) -> bool:
-    """Return whether a number of this unit may be a text in the trigger form."""
-    return is_size(unit) or is_share(unit)
+    form = _SHARE_FORM if is_share(unit) else _SIZE_FORM if is_size(unit) else ""
+    return rf"^\s*({form})\s*$" if form else ""
 
 
 def is_size(unit: str) -> bool:
