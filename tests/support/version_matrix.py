@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 CHECKOUT = Path(__file__).parents[2]
@@ -140,7 +141,7 @@ def _environment(versions: Versions, pinned: Versions) -> str:
             listed.write_text(pins, encoding="utf-8")
         else:
             _resolve_of_release_day(versions, python, listed)
-        of_tests = ("-r", str(listed), "-r", "requirements-dev.in")
+        of_tests = ("-r", str(listed), "-r", "requirements-dev.in", f"uv=={version('uv')}")
         _uv("pip", "install", "--quiet", "--python", python, *of_tests)
         _uv("pip", "install", "--quiet", "--python", python, "--no-deps", "-e", ".")
         made.write_text(digest, encoding="utf-8")

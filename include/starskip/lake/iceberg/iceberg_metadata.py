@@ -103,7 +103,8 @@ def _of_catalog(path: str) -> str:
     from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError  # noqa: PLC0415
 
     try:
-        return plain_path(load_catalog(name).load_table(tuple(identifier)).metadata_location)
+        with load_catalog(name) as catalog:
+            return plain_path(catalog.load_table(tuple(identifier)).metadata_location)
     except (NoSuchTableError, NoSuchNamespaceError):
         raise MissingSource(f"{path}: the catalog {name} has no such table", source=path) from None
     except StarskipError:

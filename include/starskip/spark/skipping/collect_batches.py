@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from starskip.predicates.column_name import quoted
 from starskip.skipping.file_collector import FileCollector
@@ -50,7 +51,7 @@ class BatchPlan:
         schemas = {}
         for number, values in _row_values(indexes).items():
             frame = rows.select(*(sql.expr(text).alias(name) for name, text in values.items()))
-            schemas[number] = in_utc(to_arrow_schema(frame.schema).empty_table()).schema
+            schemas[number] = _in_arrow(frame.schema)
         return cls(tuple(indexes), schemas)
 
     def collector(self, number: int) -> FileCollector:
@@ -65,6 +66,15 @@ class BatchPlan:
         if MALFORMED in rows.columns:
             columns.append(sql.col(MALFORMED).isNotNull().alias(MALFORMED))
         return map_in_arrow(rows.select(*columns), _Reader(self), PARTS_SCHEMA)
+
+
+def _in_arrow(schema: StructType) -> pa.Schema:
+    """Return a schema in Arrow's types, with timestamps in UTC."""
+    try:
+        # PySpark 4.3 asks for the time zone, which older versions do not take.
+        return to_arrow_schema(schema, timezone="UTC")  # type: ignore[call-arg]
+    except TypeError:
+        return in_utc(to_arrow_schema(schema).empty_table()).schema
 
 
 def file_hashes(path: Column) -> tuple[Column, Column]:
