@@ -28,9 +28,8 @@ SPARKS = ("4.2.0", "4.0.4")
 AIRFLOWS = {"3.2.2": "2026-05-30"}
 """Versions of Airflow beside the pinned one, with the day after their release."""
 _QUICK = ("-m", "not spark and not dags and not quality and not ui and not slow", "-n", "2")
-_OF_SPARK = ("-m", "not table_formats", "tests/spark")
+_OF_SPARK = ("-m", "not table_formats", "tests/spark", "tests/dags/test_whole_night.py")
 """Arguments of pytest: tests with all of Delta and Iceberg run on the pinned version of Spark alone."""
-_OF_LAKES = ("tests/spark/skipping/test_lake_versions.py",)
 _OF_AIRFLOW = ("-m", "not slow and not ui", "tests/airflow", "tests/dags")
 _PIN = re.compile(r"^(pyspark|pyspark-client|apache-airflow)==([\d.]+)", re.MULTILINE)
 
@@ -103,7 +102,7 @@ def arguments_of(versions: Versions, pinned: Versions) -> list[str]:
     if versions.airflow != pinned.airflow:
         return [*_OF_AIRFLOW]
     if versions.spark != pinned.spark:
-        return [*(_OF_LAKES if versions.spark.startswith("4.0.") else _OF_SPARK)]
+        return [*_OF_SPARK]
     return [*_QUICK]
 
 

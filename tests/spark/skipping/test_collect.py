@@ -313,3 +313,17 @@ def test_files_of_a_task_stay_together_before_spark_4_1(
     values = [each[0] for each in metadata.column("valuelist:s", "values").to_pylist()]
     assert values == [str(each) for each in metadata.column("minmax:id", "max").to_pylist()]
     assert sorted(map(int, values)) == list(range(80))
+
+
+def test_moments_are_collected_as_utc_whatever_the_time_zone_of_the_session(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """By indexes whose rows go through Arrow, whose types each version of PySpark is asked for otherwise."""
+    moments = "timestamp'2026-11-18 00:00:00Z' + make_interval(0, 0, 0, 0, id % 3)"
+    spark.range(30).selectExpr("id", f"{moments} AS ts").coalesce(1).write.parquet(str(tmp_path / "t"))
+    old(tmp_path)
+    indexes = ["valuelist:ts", "gaplist:ts:1", "bloom:ts"]
+    with settings_of(spark, {"spark.sql.session.timeZone": "Asia/Kolkata"}):
+        result = skipping.create(spark, str(tmp_path / "t"), indexes)
+    (values,) = by_path(opened(result.location), "valuelist:ts", "values").values()
+    assert [f"{each:%d %H %z}" for each in sorted(values)] == ["18 00 +0000", "18 01 +0000", "18 02 +0000"]
