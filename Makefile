@@ -1,5 +1,5 @@
 # Starskip: `make night` runs a whole night on the sample, `make test` passes the tests.
-# Needed beforehand: Python (3.11, 3.12 or 3.13), Java (17 or newer), make; for the tests also a JDK, Maven,
+# Needed beforehand: Python (3.11, 3.12 or 3.13), Java (17 or 21), make; for the tests also a JDK, Maven,
 # Chromium, PostgreSQL and nginx.
 # Everything else goes into .venv.
 
@@ -196,9 +196,9 @@ $(INSTALLED): requirements.txt requirements-dev.txt pyproject.toml
 java:
 	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
 	found=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9][0-9]*\).*/\1/p' | head -n 1); \
-	[ "$${found:-0}" -ge 17 ] || { \
-	  echo "Starskip needs Java 17 or newer for Spark, and found $${found:-none}$${JAVA_HOME:+ in JAVA_HOME}. How to get it:"; \
+	[ "$${found:-0}" -ge 17 ] && [ "$$found" -lt 24 ] || { \
+	  echo "Starskip needs Java 17 or 21 for Spark, and found $${found:-none}$${JAVA_HOME:+ in JAVA_HOME}. How to get it:"; \
 	  echo "  Debian and Ubuntu: sudo apt-get install openjdk-17-jre-headless"; \
 	  echo "  macOS:             brew install openjdk@17, then set JAVA_HOME to \$$(brew --prefix openjdk@17)"; \
-	  echo "  anything else:     any build of OpenJDK 17 or newer, unpacked, with JAVA_HOME set to its folder"; \
+	  echo "  anything else:     any build of OpenJDK 17 or 21, unpacked, with JAVA_HOME set to its folder"; \
 	  exit 1; } >&2

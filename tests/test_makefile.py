@@ -66,7 +66,7 @@ def test_without_java_one_message_says_how_to_get_it(path_without_java: str, tar
     ran = make(target, PATH=path_without_java, JAVA_HOME="")
     assert ran.returncode != 0
     assert ran.stdout == ""
-    assert ran.stderr.startswith("Starskip needs Java 17 or newer for Spark, and found none. How to get it:")
+    assert ran.stderr.startswith("Starskip needs Java 17 or 21 for Spark, and found none. How to get it:")
     assert "openjdk-17-jre-headless" in ran.stderr
     assert len(ran.stderr.splitlines()) == 5
 

@@ -22,6 +22,7 @@ from starskip.night.listed_tables import listed_tables
 from starskip.night.submitting_process import end_with_submitter
 from starskip.pinot.logs.log_formats import module_names
 from starskip.skipping.registry import load_modules
+from starskip.spark.java_version import require_java
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.files.full_disk import full_disk, is_full_disk
@@ -37,6 +38,7 @@ def stage_job(stage: Callable[[Engine, Night], StageResult]) -> int:
         load_modules(night.skipping_modules)
         session = SparkSession.builder.appName(f"{stage.__name__}:{parsed.run_date}").getOrCreate()
         try:
+            require_java(session)
             formats = module_names(night.settings.log.formats)
             for file in module_files((*night.family_modules, *night.skipping_modules, *formats)):
                 session.sparkContext.addPyFile(file)

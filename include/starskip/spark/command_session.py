@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from tqdm import tqdm
 
 from starskip.errors import StarskipError, printable
+from starskip.spark.java_version import require_java
 from starskip.spark.skipping.failures import context_logger
 from starskip.spark.skipping.temporary_files import IO_ENCRYPTION
 from starskip.spark.understood_failure import understood_failure
@@ -53,9 +54,10 @@ def command_session(
             log.seek(0)
             told = log.read()[-2000:].decode(errors="replace").strip().splitlines() or [str(error)]
             raise StarskipError(
-                f"Spark cannot be started, which needs Java 17 or newer: {printable(told[-1], 300)}"
+                f"Spark cannot be started, which needs Java 17 or 21: {printable(told[-1], 300)}"
             ) from error
         try:
+            require_java(session)
             with nullcontext() if is_quiet else _progress(session, label):
                 yield session
         except (PySparkException, Py4JError) as error:
