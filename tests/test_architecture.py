@@ -43,6 +43,7 @@ FLOORS = [
     {"reports"},
     {"airflow"},
     {"cli"},
+    {"__main__"},
 ]
 """The floors of the house, lowest first; a module imports from its own floor and from those below it."""
 

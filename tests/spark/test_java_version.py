@@ -19,7 +19,7 @@ def test_an_older_pyspark_is_refused_on_a_newer_java(
     monkeypatch.setattr(java_version, "_NEWEST_JAVA_BEFORE_4_2", 16)
     for version in ("4.0.4", "4.1.3"):
         monkeypatch.setattr(java_version, "__version__", version)
-        with pytest.raises(StarskipError, match=rf"PySpark {version} does not run on Java \d+: let JAVA_HOME"):
+        with pytest.raises(StarskipError, match=rf"PySpark {version} does not run on Java \d+: let"):
             require_java(spark)
     monkeypatch.setattr(java_version, "__version__", "4.2.0")
     require_java(spark)
