@@ -71,7 +71,7 @@ class BatchPlan:
 def _in_arrow(schema: StructType) -> pa.Schema:
     """Return a schema in Arrow's types, with timestamps in UTC."""
     try:
-        # PySpark 4.3 asks for the time zone, which older versions do not take.
+        # PySpark 4.2 and newer ask for the time zone, which older versions do not take.
         return to_arrow_schema(schema, timezone="UTC")  # type: ignore[call-arg]
     except TypeError:
         return in_utc(to_arrow_schema(schema).empty_table()).schema
