@@ -67,7 +67,8 @@ def test_a_star_tree_of_the_config_takes_the_votes_of_what_it_answers(
     tuned: Callable[..., Result], write: Write
 ) -> None:
     def advice(document: Any) -> Any:
-        more = ("--tables", "lineitem", "--index", "inverted", "--table-config", write(document))
+        more = ("--tables", "lineitem", "--index", "inverted", "--unit", "entries")
+        more = (*more, "--table-config", write(document))
         return json.loads(tuned(*more).stdout)["tables"]["lineitem"]
 
     bare = {"tableName": "lineitem"}

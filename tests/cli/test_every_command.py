@@ -50,7 +50,7 @@ OF_A_KEY = {"skipping rotate"}
 """It needs encrypted metadata, which Spark writes; see tests/spark/skipping/test_encryption.py."""
 NIGHTS = {"stage", "retain"}
 """tests/cli/test_stage.py and test_retain.py run them over whole stores."""
-LOGS = {"parse-log", "tune", "quantile-report", "collect-metadata"}
+LOGS = {"parse-log", "tune", "what-if", "quantile-report", "collect-metadata"}
 """Their own tests read stdout as JSON throughout."""
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,10 @@ KEYS = [
     "size_bytes",
     "indexes",
     "combined",
+    "unit",
+    "latency",
+    "predicted_saving_ms",
+    "predicted_interval_ms",
 ]
 
 
@@ -56,6 +61,10 @@ def assert_shape(advice: dict[str, Any], index_kind: str) -> None:
     left = together["entries_after"] / max(together["entries_before"], 1)
     assert together["saving_ratio"] == pytest.approx(1 - left if together["parts"] else 0.0, abs=1e-6)
     assert together["interval"][0] <= together["saving_ratio"] <= together["interval"][1] <= 1
+    low_ms, high_ms = advice["predicted_interval_ms"]
+    assert low_ms <= advice["predicted_saving_ms"] <= high_ms <= advice["latency"]["ms_per_query"]
+    assert advice["unit"] in ("ms", "entries")
+    assert advice["latency"]["trusted"] is (advice["latency"]["r2"] >= 0.7)
 
 
 @pytest.mark.parametrize("index_kind", ["inverted", "sorted"])
@@ -187,6 +196,10 @@ def test_a_log_without_any_query_of_the_table(tune: Tune, write_log: Callable[..
                 "entries_after": 0,
                 "parts": {},
             },
+            "unit": "entries",
+            "latency": None,
+            "predicted_saving_ms": None,
+            "predicted_interval_ms": None,
         }
     }
 
@@ -263,10 +276,12 @@ def test_a_damaged_segment_and_a_broken_log_are_warnings_on_stderr(
 
 def test_text_is_for_people(call: Call, deep_store: Path) -> None:
     result = call("tune", *LINEITEM, "--segments", deep_store, *INVERTED, "--max-indexes", "1")
-    first, together, second, third = result.stdout.splitlines()[:4]
+    first, together, time, unit, second, third = result.stdout.splitlines()[:6]
     assert first == "lineitem: 900 queries scanned 252,347,923 entries in filters"
     assert together.startswith("  the change saves ")
     assert "% of all entries scanned, in filters and behind them (90 % interval" in together
+    assert re.fullmatch(r"  [\d.]+ ms of 6\.26 ms a query \(90 % interval [\d.]+ to [\d.]+ ms\)", time)
+    assert unit.startswith("  chosen by time; the latency model (own times) has R² 0.")
     assert second.startswith("  inverted indexes on l_suppkey: ")
     assert "90 % interval" in second
     assert third.startswith("    1. l_suppkey: alone ")

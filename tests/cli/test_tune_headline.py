@@ -45,6 +45,7 @@ def test_the_headline_is_what_pinot_then_saves(call: Callable[..., Any], table: 
     log = SAMPLE / "logs" / "broker-2026-11-18.log.gz"
     config = SAMPLE / "config" / f"{table}_table.json"
     given = ("tune", "--log", log, "--segments", SAMPLE / "segments", "--tables", table, "--index", "all")
+    given = (*given, "--unit", "entries")
     settings = ("--table-config", config, "--min-gain", "0.05", "--pinot-version", "0.11.0")
     advice = json.loads(call(*given, *settings, "--format", "json").stdout)["tables"][table]
     advised: dict[str, set[str]] = {}

@@ -57,8 +57,8 @@ def test_strategies_work_from_metadata_alone(strategy: str, advise: Tune) -> Non
 
 
 def test_estimation_finds_what_leapfrog_finds(advise: Tune, tune: Tune) -> None:
-    estimated = advise(*LINEITEM, "--max-indexes", "3")["lineitem"]
-    simulated = tune(*LINEITEM, "--max-indexes", "3")["lineitem"]
+    estimated = advise(*LINEITEM, "--max-indexes", "3", "--unit", "entries")["lineitem"]
+    simulated = tune(*LINEITEM, "--max-indexes", "3", "--unit", "entries")["lineitem"]
     assert estimated["inverted_index_columns"] == simulated["inverted_index_columns"]
     assert estimated["predicted_saving_ratio"] == pytest.approx(simulated["predicted_saving_ratio"], abs=0.04)
 
@@ -266,7 +266,7 @@ def test_sizes_are_told_and_a_budget_is_kept_to(tune: Tune, call: Call, deep_sto
     def sizes(advice: dict[str, Any]) -> list[int]:
         return [advice["size_bytes"][f"inverted:{name}"] for name in advice["inverted_index_columns"]]
 
-    free = tune(*LINEITEM, "--max-indexes", "3")["lineitem"]
+    free = tune(*LINEITEM, "--max-indexes", "3", "--unit", "entries")["lineitem"]
     assert free["inverted_index_columns"] == ["l_suppkey", "l_shipmode", "l_partkey"]
     half = sum(sizes(free)) // 2
     (advice,) = tune(*LINEITEM, "--budget-bytes", str(half)).values()

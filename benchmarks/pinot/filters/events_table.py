@@ -58,7 +58,7 @@ def events_table(seed: int) -> GeneratedTable:
     segments = []
     first_day = FIRST_DAY
     for number, (rows, days) in enumerate(zip(SEGMENT_ROWS, SEGMENT_DAYS, strict=True)):
-        segments.append(_segment(random, number, rows, range(first_day, first_day + days)))
+        segments.append(events_segment(random, number, rows, range(first_day, first_day + days)))
         first_day += days
     return GeneratedTable("events", COLUMNS, tuple(segments), "daysSinceEpoch", handles_nulls=True)
 
@@ -71,7 +71,8 @@ def drawn(
     return np.asarray(values)[random.choice(len(values), rows, p=weights / weights.sum())]
 
 
-def _segment(random: np.random.Generator, number: int, rows: int, days: range) -> Rows:
+def events_segment(random: np.random.Generator, number: int, rows: int, days: range) -> Rows:
+    """Return one segment; ``number``: 0 to 4, which decides about its nulls and versions."""
     day = np.sort(drawn(random, days, rows))
     city = drawn(random, np.arange(len(CITIES)), rows, 0.8)
     campaigns = [CAMPAIGNS[position] for position in random.permutation(len(CAMPAIGNS))[:150]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -48,13 +49,15 @@ COLUMNS = (
 )
 
 
-def orders_table(seed: int) -> GeneratedTable:
-    """Return the table that ``seed`` makes; the same one every time."""
+def orders_table(
+    seed: int, segment_rows: Sequence[int] = SEGMENT_ROWS, dates: range = range(DATES)
+) -> GeneratedTable:
+    """Return the table that ``seed`` makes, the same one every time; ``dates``: days after the first one."""
     random = np.random.default_rng([seed, 2])
-    rows = sum(SEGMENT_ROWS)
-    ends = np.cumsum(SEGMENT_ROWS)
-    segment = np.repeat(np.arange(len(SEGMENT_ROWS)), SEGMENT_ROWS)
-    date = np.sort(drawn(random, np.arange(DATES), rows))
+    rows = sum(segment_rows)
+    ends = np.cumsum(segment_rows)
+    segment = np.repeat(np.arange(len(segment_rows)), segment_rows)
+    date = np.sort(drawn(random, dates, rows))
     second = random.integers(0, 86_400, rows)
     days = [(FIRST_DATE + timedelta(days=day)).strftime("%Y-%m-%d") for day in range(DATES)]
     has_coupon = random.random(rows) < 0.4
@@ -86,6 +89,6 @@ def orders_table(seed: int) -> GeneratedTable:
     }
     segments = tuple(
         {name: values[end - length : end] for name, values in columns.items()}
-        for end, length in zip(ends.tolist(), SEGMENT_ROWS, strict=True)
+        for end, length in zip(ends.tolist(), segment_rows, strict=True)
     )
     return GeneratedTable("orders", COLUMNS, segments, "orderDate", handles_nulls=False)

@@ -31,6 +31,7 @@ CLOSED_PIPE = 141
 _COMMANDS = {
     "parse-log": "Count what query logs hold",
     "tune": "Recommend indexes from a broker log",
+    "what-if": "Show what sets of indexes would save",
     "quantile-report": "Show entries scanned and latency",
     "collect-metadata": "Pack the metadata of segments",
     "star-tree": "Build and refresh star-trees",

@@ -107,6 +107,7 @@ SPELLINGS = {
     help="Without --log: how often columns are queried, 0 if not named. [default: all equally]",
 )
 @setting_option("--max-indexes", "advice.max_indexes", metavar="K")
+@setting_option("--unit", "advice.unit")
 @setting_option("--min-gain", "advice.min_gain_ratio", metavar="RATIO")
 @setting_option("--budget-bytes", "advice.index_budget_bytes", metavar="SIZE")
 @setting_option("--pinot-version", "scoring.pinot_version", metavar="V")

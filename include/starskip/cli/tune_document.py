@@ -65,9 +65,21 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
         "combined": advice.combined.to_document(),
+        **_of_time(advice),
         **({"not_used": dict(advice.not_used)} if advice.not_used else {}),
         **_proof(advice),
         **_of_log(advice),
+    }
+
+
+def _of_time(advice: TableAdvice) -> dict[str, Any]:
+    """Return the unit of the choice, the latency model, and what all changes save of a query's time."""
+    time = advice.time
+    return {
+        "unit": advice.unit,
+        "latency": advice.times.to_document(advice.mistrust) if advice.times else None,
+        "predicted_saving_ms": time.saving_ms if time else None,
+        "predicted_interval_ms": [time.low_ms, time.high_ms] if time else None,
     }
 
 
@@ -92,7 +104,7 @@ def _proof(advice: TableAdvice) -> dict[str, Any]:
 
     ``bound``: a share of all entries. Both are null if the solver failed.
     """
-    gap, bound = advice.gap_ratio, advice.bound_entries
+    gap, bound = advice.gap_ratio, advice.bound
     if gap is not None and gap <= LEAST_GAP_RATIO:
         return {}
     return {"gap_ratio": gap, "bound": None if bound is None else bound / max(advice.nights.entries, 1.0)}

@@ -11,6 +11,7 @@ from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.saving_words import combined_evidence, together_words
 from starskip.reports.sentences import gap_words
+from starskip.reports.time_words import time_words, unit_words
 
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
@@ -31,6 +32,10 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
     if advice.combined.parts and not is_guess:
         changes = len(columns) + len(advice.answers.answers)
         lines.append(f"  {together_words(combined_evidence(advice.combined.to_document()), changes)}")
+        latency = advice.times.to_document(advice.mistrust) if advice.times else None
+        if words := time_words(advice.time.to_document() if advice.time else None, latency):
+            lines.append(f"  {words}")
+        lines.append(f"  {unit_words(advice.unit, latency)}")
     of_log = (*redaction_words(log.unlogged_texts), leaf_words(log.leaves))
     lines.extend(f"  {words}" for words in of_log if words)
     if columns:

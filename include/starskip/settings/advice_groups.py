@@ -8,6 +8,11 @@ from starskip.settings.declared import setting
 from starskip.settings.group import SettingsGroup
 
 STRATEGIES = ("leapfrog", "estimation", "parser", "frequency")
+ENTRIES = "entries"
+MS = "ms"
+UNITS = ("auto", MS, ENTRIES)
+"""Units in which indexes are chosen."""
+
 ALL = "all"
 
 _STRATEGY_ALIASES = {"freq": "frequency"}
@@ -100,6 +105,12 @@ class AdviceSettings(SettingsGroup):
         unit="indexes a table",
         source=f"{_TUNER}, II.3 C",
         at_least=1,
+    )
+    unit: str = setting(
+        "auto",
+        "What savings are compared by; auto: milliseconds where the latency model is trusted, else entries.",
+        title="Unit of the choice",
+        choices=UNITS,
     )
     min_gain_ratio: float = setting(
         0.005,

@@ -95,6 +95,11 @@ _INSTANCE = pa.struct(
         ("unlogged_queries", pa.float64()),
         ("unlogged_entries_scanned_in_filter", pa.float64()),
         ("unlogged_entries_scanned_in_filter_squared", pa.float64()),
+        ("entries_scanned_post_filter", pa.int64()),
+        ("timed_queries", pa.int64()),
+        ("latency_ms_sum", pa.int64()),
+        ("latency_ms_squared", pa.float64()),
+        ("least_latency_ms", pa.float64()),
     ]
 )
 

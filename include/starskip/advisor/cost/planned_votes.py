@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 
@@ -61,6 +61,16 @@ class TablePlan:
     shapes_of: ShapeSource
     overview: TableOverview
     entries_scanned_threshold: int = 0
+    keeps_idle: bool = False
+
+    def with_only(self, indexes: frozenset[Index]) -> TablePlan:
+        """Return the plan with these candidates alone, even if one makes another one idle."""
+        kept = {
+            column: tuple(index for index in of_column if index in indexes)
+            for column, of_column in self.candidates.items()
+        }
+        candidates = {column: of_column for column, of_column in kept.items() if of_column}
+        return replace(self, candidates=candidates, keeps_idle=True)
 
     def shapes(self) -> tuple[ShapeWorkload, ...]:
         """Return the shapes whose text was understood, with the queries that may vote."""
@@ -69,6 +79,8 @@ class TablePlan:
 
     def voted_candidates(self, shapes: Iterable[ShapeWorkload]) -> Candidates:
         """Return the candidates without those that no query can need; ``shapes``: all shapes of the table."""
+        if self.keeps_idle:
+            return self.candidates
         return without_idle_paths(_asked(shapes), self.candidates, self.rules)
 
     def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:

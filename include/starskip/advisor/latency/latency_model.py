@@ -78,6 +78,16 @@ def _unfit(latencies: Floats, inputs: Floats) -> NoFit | None:
     return None
 
 
+def fitted_line(
+    in_filter: Floats, post_filter: Floats, latencies: Floats, weights: Floats
+) -> tuple[float, float, float]:
+    """Return intercept, alpha and beta in ms; errors count by ``weights``, and as shares of the latencies."""
+    by = np.sqrt(weights) / np.maximum(latencies, 1.0)
+    inputs = np.column_stack([np.ones(len(in_filter)), in_filter, post_filter])
+    intercept, alpha, beta = _fitted(inputs * by[:, None], latencies * by)
+    return float(intercept), float(alpha), float(beta)
+
+
 def _fitted(inputs: Floats, latencies: Floats) -> Floats:
     # Entries run into millions and the intercept is 1: without scaling the solver loses its digits.
     scale = np.maximum(np.abs(inputs).max(axis=0), 1.0)

@@ -17,6 +17,7 @@ from starskip.advisor.families.families import named, reorders
 from starskip.advisor.families.family_edit import family_edit
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.latency.shape_times import ShapeTimes, fit_shape_times, mistrust
 from starskip.advisor.selection.advised_edits import advised_edits
 from starskip.advisor.selection.choice_steps import (
     ChosenColumns,
@@ -25,16 +26,22 @@ from starskip.advisor.selection.choice_steps import (
     choose_order,
     combined,
     curve_of,
+    order_in_entries,
+    told_in_entries,
+    told_lists,
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
 from starskip.advisor.selection.refusals import refusals
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.time_saving import TimeSaving, time_saving
+from starskip.advisor.selection.timed_tonight import in_unit_of, timed
 from starskip.advisor.selection.tonight import Tonight, tonight_of
 from starskip.advisor.selection.unneeded_indexes import unneeded_indexes
 from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.pinot.proposed_config import KeyEdit
+from starskip.settings.advice_groups import ENTRIES, MS
 from starskip.tables.table_overview import TableOverview
 
 
@@ -77,23 +84,53 @@ def _breaking(
 
 def _advised(question: TableQuestion) -> TableAdvice:
     tonight = tonight_of(question)
-    answers = choose_answers(tonight)
-    columns = choose_columns(tonight, answers)
-    order = choose_order(tonight, answers, columns)
+    times = fit_shape_times(question.shapes)
+    doubts = mistrust(times, question.settings.latency.r2_threshold)
+    by_time = timed(tonight, times) if times is not None else None
+    unit = _unit(tonight, times, doubts)
+    judged = by_time if by_time is not None and unit == MS else tonight
+    answers = choose_answers(judged)
+    columns = choose_columns(judged, answers)
+    order = choose_order(judged, answers, columns)
+    plain = in_unit_of(tonight, answers)
+    told = told_in_entries(columns, judged, plain)
     return TableAdvice(
         question.table,
         tonight.log,
-        tonight.nights,
-        replace(columns.recommendation, curve=tuple(curve_of(tonight, answers, columns))),
-        combined(tonight, columns.indexes, answers, columns.whole),
-        refused=refusals(tonight, answers, columns, order),
-        drops=_drops(tonight, columns),
+        judged.nights,
+        replace(told.recommendation, curve=tuple(curve_of(judged, answers, columns))),
+        combined(tonight, told.indexes, plain, told.whole),
+        refused=refusals(judged, answers, columns, order),
+        drops=_drops(tonight, told),
         drops_withheld=tonight.drops_withheld,
-        typical=_typical(tonight, answers, columns),
-        sort_order=order,
-        answers=answers,
+        typical=_typical(tonight, plain, told),
+        sort_order=order_in_entries(order, judged),
+        answers=plain,
         offers=tonight.offers,
+        unit=unit,
+        mistrust=doubts,
+        times=times,
+        time=_time(by_time, times, told, plain),
     )
+
+
+def _unit(tonight: Tonight, times: ShapeTimes | None, doubts: str) -> str:
+    """Return the unit in which the choice is made; a baseline ranks by its own rule, of entries."""
+    asked = tonight.question.settings.advice.unit
+    if times is None or tonight.ranking is not None or asked == ENTRIES:
+        return ENTRIES
+    return MS if asked == MS or not doubts else ENTRIES
+
+
+def _time(
+    by_time: Tonight | None, times: ShapeTimes | None, told: ChosenColumns, plain: ChosenAnswers
+) -> TimeSaving | None:
+    if by_time is None or times is None:
+        return None
+    answers = in_unit_of(by_time, plain)
+    whole = told_lists(by_time)
+    error = by_time.budget.model_error_ratio
+    return time_saving(by_time.window, times, whole, told.indexes, answers, error)
 
 
 def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:

@@ -14,7 +14,7 @@ from starskip.advisor.families.index import Index
 from starskip.advisor.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
 from starskip.advisor.selection.combined_saving import CombinedSaving, combined_saving
 from starskip.advisor.selection.exclusive_orders import exclusive_orders
-from starskip.advisor.selection.recommend import ranked_set, recommend
+from starskip.advisor.selection.recommend import ranked_set, recommend, told_in
 from starskip.advisor.selection.recommendation import CurvePoint, Recommendation
 from starskip.advisor.selection.tonight import Tonight
 from starskip.advisor.selection.vote_list import VoteList, building_lists, order_lists
@@ -44,7 +44,7 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
         return ChosenAnswers(refused=tuple(tonight.barred))
     found = chosen_answers(
         tonight.candidates,
-        _votes_to_build(tonight),
+        told_lists(tonight),
         tonight.budget,
         tonight.window.entries.total,
         {name: _terms(tonight, offer) for name, offer in tonight.offers.items()},
@@ -55,7 +55,7 @@ def choose_answers(tonight: Tonight) -> ChosenAnswers:
     return replace(found, refused=(*tonight.barred, *found.refused))
 
 
-def _votes_to_build(tonight: Tonight) -> Sequence[VoteList]:
+def told_lists(tonight: Tonight) -> Sequence[VoteList]:
     """Return the votes for what may be chosen on columns: indexes, or the order if it alone is asked for."""
     if tonight.is_only_sorting:
         return exclusive_orders(order_lists(tonight.lists))
@@ -75,6 +75,9 @@ def choose_columns(tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:
         budget = replace(budget, storage_bytes=budget.storage_bytes - ceil(answers.size_bytes))
     whole = building_lists(tonight.lists)
     lists = answers.unanswered(whole)
+    if budget.desirable is not None:
+        in_entries = answers.unanswered(building_lists(tonight.in_entries.lists))
+        budget = replace(budget, desirable=replace(budget.desirable, lists=in_entries))
     recommendation = recommend(
         lists,
         tonight.window.entries,
@@ -112,6 +115,29 @@ def _chosen_order(tonight: Tonight, answers: ChosenAnswers, room: int) -> Chosen
         whole=whole,
     )
     return ChosenColumns(recommendation, orders, whole)
+
+
+def told_in_entries(columns: ChosenColumns, tonight: Tonight, answers: ChosenAnswers) -> ChosenColumns:
+    """Return what was chosen, by time or not, with its votes and savings in entries."""
+    whole = told_lists(tonight.in_entries)
+    return ChosenColumns(
+        _in_entries(columns.recommendation, whole, tonight), answers.unanswered(whole), whole
+    )
+
+
+def order_in_entries(order: Recommendation | None, tonight: Tonight) -> Recommendation | None:
+    """Return the chosen sort order, by time or not, with its savings in entries."""
+    whole = exclusive_orders(order_lists(tonight.in_entries.lists))
+    return None if order is None else _in_entries(order, whole, tonight)
+
+
+def _in_entries(
+    recommendation: Recommendation, whole: Sequence[VoteList], tonight: Tonight
+) -> Recommendation:
+    plain = tonight.in_entries
+    if plain is tonight:
+        return recommendation
+    return told_in(recommendation, whole, plain.window.entries, plain.budget, plain.question.size_bytes)
 
 
 def combined(

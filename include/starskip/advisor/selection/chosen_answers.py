@@ -123,7 +123,7 @@ def chosen_answers(
         answers=choice.answers,
         answered=_answered(choice, lists),
         refused=tuple(
-            (answer, _refused(answer, choice, limits, terms[answer.index.family]))
+            (answer, _refused(answer, choice, limits, terms[answer.index.family], budget.of_all))
             for answer in candidates
             if answer not in choice.answers
         ),
@@ -168,7 +168,9 @@ def _answered(choice: Choice, lists: Sequence[VoteList]) -> dict[str, int]:
     return answered
 
 
-def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, terms: AnswerTerms) -> Verdict:
+def _refused(
+    answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, terms: AnswerTerms, of_all: str
+) -> Verdict:
     total = max(terms.total_entries, 1.0)
     alone = sum(answer.saving_entries.values()) / total
     added = choice.added.get(answer.index, 0.0) / total
@@ -194,7 +196,7 @@ def _refused(answer: AnswerCandidate, choice: Choice, limits: ChoiceLimits, term
     else:
         reason = Reason.COVERED_BY_CHOSEN
     must = terms.must_gain(answer) / total
-    detail = f"by itself it {saves(alone)} of all entries, beside the chosen set it {saves(added + must)}"
+    detail = f"by itself it {saves(alone)} {of_all}, beside the chosen set it {saves(added + must)}"
     if reason in (Reason.BELOW_MIN_GAIN, Reason.COVERED_BY_CHOSEN) and must > terms.min_gain_ratio:
         detail += f"; at its size it must save {share(must)}"
     size_bytes = None if size is None else round(size)

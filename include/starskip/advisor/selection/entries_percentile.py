@@ -21,11 +21,15 @@ from starskip.advisor.workload.shape_entries import ShapeEntries
 
 @dataclass(frozen=True, slots=True)
 class DesirableEntries:
-    """At most ``entries`` a query, for the share ``probability`` of all queries."""
+    """At most ``entries`` a query, for the share ``probability`` of all queries.
+
+    ``lists``: votes in entries, by which it is judged.
+    """
 
     entries: float
     probability: float
     shapes: Mapping[str, ShapeEntries]
+    lists: Sequence[VoteList] = ()
 
 
 def entries_percentile(

@@ -77,6 +77,19 @@ def recommend(
     )
 
 
+def told_in(
+    recommendation: Recommendation,
+    whole: Sequence[VoteList],
+    entries: Entries,
+    budget: Budget,
+    size_bytes: Mapping[Index, int],
+) -> Recommendation:
+    """Return the recommendation with the savings of its chosen indexes by other votes, such as in entries."""
+    task = _Task(whole, entries, budget, size_bytes, frozenset(), frozenset(), whole)
+    indexes = [each.index for each in recommendation.chosen]
+    return replace(recommendation, chosen=_chosen(task, indexes), saving=_saving(task, indexes))
+
+
 @dataclass(frozen=True, slots=True)
 class _Task:
     """Inputs of one recommendation."""
@@ -182,7 +195,7 @@ def _enough(sets: Sequence[Sequence[Index]], task: _Task) -> tuple[Index, ...] |
     if wanted is None:
         return None
     for indexes in sets:
-        scanned = entries_percentile(task.lists, indexes, wanted.shapes, wanted.probability)
+        scanned = entries_percentile(wanted.lists, indexes, wanted.shapes, wanted.probability)
         if scanned <= wanted.entries:
             return tuple(indexes)
     return None
@@ -253,7 +266,7 @@ def _refused(task: _Task, built: IndexSet, *, is_enough: bool) -> tuple[Verdict,
             reason = Reason.BEYOND_DESIRABLE
         else:
             reason = _reason(alone, added, built, task.budget, fits=task.fits(built | {item}))
-        detail = f"by itself it {saves(alone)} of the entries in filters"
+        detail = f"by itself it {saves(alone)} {task.budget.of_filters}"
         # A table has one order, and how it goes together with indexes is not simulated.
         detail += "" if reorders(item) else f", beside all that is chosen it {saves(added)}"
         found.append(refused(item, reason, detail, alone, task.size_bytes.get(item)))

@@ -30,7 +30,8 @@ class Budget:
 
     ``storage_bytes``: for all chosen indexes together; None is no limit. ``switch_gain_ratio``: the saving by
     which an index must exceed an index of the last advice to replace it. ``desirable``: the entries a query
-    that are few enough. ``time_s``: seconds after which the best set found is taken.
+    that are few enough. ``time_s``: seconds after which the best set found is taken. ``is_timed``: what the
+    votes count is milliseconds instead of entries.
     """
 
     max_indexes: int
@@ -40,6 +41,17 @@ class Budget:
     switch_gain_ratio: float = 0.0
     desirable: DesirableEntries | None = None
     time_s: float = TIME_S
+    is_timed: bool = False
+
+    @property
+    def of_filters(self) -> str:
+        """Words for what an index saves a share of."""
+        return "of the time of filters" if self.is_timed else "of the entries in filters"
+
+    @property
+    def of_all(self) -> str:
+        """Words for what an answer of whole queries saves a share of."""
+        return "of all time" if self.is_timed else "of all entries"
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ def _answered_by_another(
     found = []
     for item in sorted(gone):
         alone = total_saving(before, [item]) / max(window.entries.total, 1.0)
-        detail = f"by itself it {saves(alone)} of the entries in filters, of queries that {answering} answers"
+        of_filters = tonight.budget.of_filters
+        detail = f"by itself it {saves(alone)} {of_filters}, of queries that {answering} answers"
         found.append(refused(item, Reason.ANSWERED_BY_ANOTHER, detail, alone))
     return tuple(found)
 

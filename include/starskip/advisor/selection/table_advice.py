@@ -9,11 +9,14 @@ from typing import Any
 
 from starskip.advisor.families.answer import AnswerOffer, Unit
 from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.latency.shape_times import ShapeTimes
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
 from starskip.advisor.selection.recommendation import Recommendation
+from starskip.advisor.selection.time_saving import TimeSaving
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
+from starskip.settings.advice_groups import ENTRIES
 
 LEAST_GAP_RATIO = 0.0005
 """A choice is reported as proved if another one could be better by no more than this."""
@@ -86,6 +89,8 @@ class RefusedAnswer:
 class VotedNights:
     """The nights that voted: how many, and all entries of their queries, of which savings are shares.
 
+    ``entries``: milliseconds where the choice was made by time.
+
     ``in_force``: the indexes that the table has tonight; ``asked``: those of them that answer a query.
     """
 
@@ -104,7 +109,10 @@ class TableAdvice:
     column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
     queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
-    families of users' own that failed, each with its fault.
+    families of users' own that failed, each with its fault. ``unit``: the unit in which the choice was made,
+    "ms" or "entries"; curve, reasons of refusals and ``bound`` are in it, all other savings in entries.
+    ``mistrust``: why the latency model cannot be trusted, empty if it can. ``times``: the model, and
+    ``time`` what all changes save by it; None if the log has no latencies.
     """
 
     table: str
@@ -120,6 +128,10 @@ class TableAdvice:
     answers: ChosenAnswers = field(default_factory=ChosenAnswers)
     offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
     not_used: Mapping[str, str] = field(default_factory=dict)
+    unit: str = ENTRIES
+    mistrust: str = ""
+    times: ShapeTimes | None = None
+    time: TimeSaving | None = None
 
     @property
     def gap_ratio(self) -> float | None:
@@ -128,8 +140,8 @@ class TableAdvice:
         return None if isinf(gap) else gap
 
     @property
-    def bound_entries(self) -> float | None:
-        """Most entries, less each index's least gain, that any choice could save; None if unproved."""
+    def bound(self) -> float | None:
+        """The most that any choice could save, less each index's least gain; None if unproved."""
         of_answers, of_indexes = self.answers, self.recommendation
         is_of_answers = of_answers.gap_ratio >= of_indexes.gap_ratio
         bound = of_answers.bound if is_of_answers else of_indexes.bound

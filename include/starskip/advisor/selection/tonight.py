@@ -72,7 +72,8 @@ class Tonight:
 
     ``votes``: of tonight alone; ``window``: of all nights that vote, restated for tonight's indexes.
     ``evidence``: the queries of these nights, which drops are judged by. ``offers``: answers of whole
-    queries, by family. ``barred``: answers that the table config must not have.
+    queries, by family. ``barred``: answers that the table config must not have. ``plain``: the same in
+    entries, where window and offers are in milliseconds.
     """
 
     question: TableQuestion
@@ -83,6 +84,12 @@ class Tonight:
     budget: Budget
     offers: Mapping[str, AnswerOffer]
     barred: Sequence[tuple[AnswerCandidate, Verdict]] = ()
+    plain: Tonight | None = None
+
+    @property
+    def in_entries(self) -> Tonight:
+        """The same in entries."""
+        return self.plain or self
 
     @property
     def candidates(self) -> list[AnswerCandidate]:

@@ -22,6 +22,7 @@ from starskip.advisor.cost.table_sizes import FoundSizes
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family_faults import without_faulty
+from starskip.advisor.families.index import Index
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.advisor.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.advisor.selection.advise_table import advise_table
@@ -73,6 +74,7 @@ class TuneRequest:
     force, and ``configs``, the table configs. Facts come from ``segments_root``, or if it is empty from the
     packed ``metadata_path``. Without ``log_paths`` the advice is a guess from cardinalities, with
     ``column_weights`` if they are given. ``not_used``: families that failed before, each with its fault.
+    ``only``: the indexes that vote, whatever others may serve the same queries; None for all candidates.
     """
 
     log_paths: Sequence[str]
@@ -85,6 +87,7 @@ class TuneRequest:
     column_weights: ColumnWeights = field(default_factory=dict)
     configs: Mapping[str, Sequence[TableConfig]] = field(default_factory=dict)
     not_used: Mapping[str, str] = field(default_factory=dict)
+    only: frozenset[Index] | None = None
 
     def without(self, names: Collection[str]) -> TuneRequest:
         """Return the request without the families of these names."""
@@ -244,6 +247,8 @@ def _scored(
 ) -> tuple[pa.Table, list[pa.RecordBatch]]:
     of_names = {name: overviews[name] for name in names if name in overviews}
     plans = table_plans(of_names, partial(_shapes_of, workload), request.families, request.settings)
+    if request.only is not None:
+        plans = {table: plan.with_only(request.only) for table, plan in plans.items()}
     engine = LocalEngine(partial(progress, "simulating"))
     rows = planned_votes(engine, plans, request.segments_root, request.settings)
     return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)

@@ -154,6 +154,11 @@ def _count(
     ):
         squared = float(entries) * entries
         instance = Instance(1, entries, squared, rows_scanned or 0, matched, *unlogged)
+        instance.entries_scanned_post_filter = post or 0
+        if latency_ms is not None:
+            instance.timed_queries, instance.latency_ms_sum = 1, latency_ms
+            instance.latency_ms_squared = float(latency_ms) ** 2
+            instance.least_latency_ms = float(latency_ms)
         literals = mark_redacted(cut.literals, f"{rows_scanned or 0}/{entries}/{matched}")
         counts.add_instance(literals, instance, cap)
 

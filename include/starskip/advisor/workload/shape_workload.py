@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from hashlib import blake2b
+from math import inf
 from typing import Any
 
 import pyarrow as pa
@@ -50,7 +51,11 @@ class _EstimatedSums:
 
 @dataclass(slots=True)
 class Instance(_EstimatedSums):
-    """Successful queries of a shape with the same literals; sums over these queries."""
+    """Successful queries of a shape with the same literals; sums over these queries.
+
+    ``timed_queries``: the queries with a logged latency; ``latency_ms_sum``, the sum of its squares and
+    ``least_latency_ms`` are of these.
+    """
 
     queries: int = 0
     entries_scanned_in_filter: int = 0
@@ -60,14 +65,20 @@ class Instance(_EstimatedSums):
     unlogged_queries: float = 0.0
     unlogged_entries_scanned_in_filter: float = 0.0
     unlogged_entries_scanned_in_filter_squared: float = 0.0
+    entries_scanned_post_filter: int = 0
+    timed_queries: int = 0
+    latency_ms_sum: int = 0
+    latency_ms_squared: float = 0.0
+    least_latency_ms: float = inf
 
     def add(self, other: Instance) -> None:
-        """Add the sums of ``other``."""
+        """Add the sums of ``other``, and keep the least latency."""
         for name in _INSTANCE_SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.least_latency_ms = min(self.least_latency_ms, other.least_latency_ms)
 
 
-_INSTANCE_SUMS = tuple(item.name for item in fields(Instance))
+_INSTANCE_SUMS = tuple(item.name for item in fields(Instance) if item.name != "least_latency_ms")
 
 
 @dataclass(slots=True)
