@@ -24,12 +24,14 @@ from pinot.latency.measured_sets import (
     BUSY_LOG,
     MEASURED,
     QUIET_LOG,
+    MeasuredSets,
     accepted,
     load_large_table,
     log_day,
     measure_sets,
     told,
 )
+from pinot.latency.predicted_sets import comparison, predicted_sets
 from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
@@ -43,8 +45,14 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         with tempfile.TemporaryDirectory() as scratch:
-            kept = arguments.keep or Path(scratch) / "kept"
-            _measure(Path(scratch), kept, arguments)
+            kept = arguments.measured or arguments.keep or Path(scratch) / "kept"
+            if not arguments.measured:
+                _measure(Path(scratch), kept, arguments)
+            measured = MeasuredSets.read(kept / MEASURED)
+            plain = [each for each in measured.sets if not each.trees]
+            for log in (QUIET_LOG, BUSY_LOG):
+                promised = predicted_sets(kept / log, kept / "segments", measured.table, plain)
+                print(*comparison(measured, promised, log), sep="\n", flush=True)
     except (PinotFailed, OSError, ValueError) as error:
         sys.exit(str(error))
 
@@ -76,6 +84,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--sets", type=int, default=20, help="of indexes (20)")
     parser.add_argument("--passes", type=int, default=3, help="over all sets (3)")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep log, segments and measurements there")
+    parser.add_argument("--measured", type=Path, metavar="DIR", help="what --keep kept: nothing is measured")
     parser.add_argument("--pinot-dir", default=CACHE, help=f"where Pinot's jars are kept ({CACHE})")
     parser.add_argument("--heap", default="3g", help="Pinot's heap (3g)")
     return parser.parse_args()

@@ -42,7 +42,7 @@ class PinotFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PinotAnswer:
-    """Rows of one query, how many documents passed its filter, what was read for it, and the broker's time."""
+    """Rows of one query, how many documents passed its filter, what was read, and the broker's time."""
 
     rows: list[list[Any]]
     documents_scanned: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from pinot.filters.events_table import FIRST_DAY, events_segment, events_table
@@ -37,7 +38,7 @@ def _events(seed: int) -> LargeTable:
 def _orders(seed: int) -> LargeTable:
     def segments(rows: int, count: int) -> Iterator[Rows]:
         ends = [DATES * number // count for number in range(count + 1)]
-        for number, (start, end) in enumerate(zip(ends, ends[1:], strict=False)):
+        for number, (start, end) in enumerate(pairwise(ends)):
             (found,) = orders_table(seed * 1_000 + number, (rows,), range(start, end)).segments
             yield found
 

@@ -1,4 +1,4 @@
-"""A day of queries asked of a real Pinot: its log on a quiet and on a busy machine, and its time under sets."""
+"""A day of queries in a real Pinot: its log on a quiet and a busy machine, and its time under sets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLOWEST_MS = 4_000
 
 @dataclass(slots=True)
 class MeasuredSets:
-    """``counts``: how often the day asks each text; ``passes``: by set and text, ms and entries of each pass."""
+    """``counts``: how often the day asks each text; ``passes``: by set and text, ms and entries of each."""
 
     table: str
     counts: Mapping[str, int]

@@ -141,10 +141,11 @@ ESTIMATES = pa.schema(
         ("leg", pa.int32()),
         ("instance", pa.int32()),
         ("entries", pa.list_(pa.float64())),
+        ("ns", pa.list_(pa.float64())),
         ("simulated_ratio", pa.float64()),
     ]
 )
-"""Entries scanned by one instance, by alternative (scoring.segment_estimates); never published.
+"""Entries that one instance scans, and their nanoseconds, by alternative; never published.
 
 ``simulated_ratio``: share of the table's rows that lie in the segments simulated.
 """
@@ -158,6 +159,7 @@ VOTES = pa.schema(
         ("saving_entries", pa.float64()),
         ("saving_entries_squared", pa.float64()),
         ("saving_entries_cross", pa.float64()),
+        ("saving_priced_entries", pa.float64()),
         ("is_complete", pa.bool_()),
     ]
 )
@@ -167,7 +169,8 @@ Disjuncts of a shape add up, the sets of one disjunct exclude each other.
 
 ``saving_entries``: entries scanned in filter that the night's queries would have saved.
 ``saving_entries_squared`` and ``_cross``: sums over queries of saving² and saving times entries,
-for the interval. ``is_complete``: every subset of the disjunct's columns has a row.
+for the interval. ``saving_priced_entries``: the saved share of the time, by the prices of entries, of all
+entries, in filter and post filter. ``is_complete``: every subset of the disjunct's columns has a row.
 """
 
 LATENCY_BINS = pa.schema(

@@ -51,7 +51,8 @@ def column_votes(
         for disjunct, index, saved in _votes(column, candidates, rules, queries[column.name]):
             vote = min(weights[column.name] * unit * saved, entries[column.name])
             squares = (vote**2, vote * entries[column.name])
-            rows.append((table.table, f"column:{column.name}", disjunct, [str(index)], vote, *squares, False))
+            name = f"column:{column.name}"
+            rows.append((table.table, name, disjunct, [str(index)], vote, *squares, vote, False))
     return ColumnVotes(votes_table(rows), entries)
 
 

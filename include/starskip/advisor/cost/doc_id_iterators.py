@@ -49,11 +49,15 @@ class Bitmap:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
-    """A scan of one column or expression; ``value_counts``: values of each row, None if each has one."""
+    """A scan of one column or expression; ``value_counts``: values of each row, None if each has one.
+
+    ``price``: nanoseconds that reading an entry takes.
+    """
 
     mask: Mask
     value_counts: Counts | None = None
     is_expression: bool = False
+    price: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,11 +86,15 @@ DocIdIterator = Bitmap | Scan | AndIterator | OrIterator | NotIterator
 
 @dataclass(frozen=True, slots=True)
 class Walked:
-    """Entries that a walk has read and matches that it has found; ``is_ended``: it reached the last row."""
+    """Entries that a walk has read and matches that it has found; ``is_ended``: it reached the last row.
+
+    ``ns``: nanoseconds that the entries take by their prices.
+    """
 
     entries: int
     matches: int
     is_ended: bool
+    ns: float = 0.0
 
 
 def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> Walked:
@@ -96,18 +104,19 @@ def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> 
             return Walked(0, int(np.count_nonzero(mask)), is_ended=True)
         case Scan(mask) if max_matches is None:
             read = rows if iterator.value_counts is None else int(iterator.value_counts.sum())
-            return Walked(read, int(np.count_nonzero(mask)), is_ended=True)
+            return Walked(read, int(np.count_nonzero(mask)), is_ended=True, ns=read * iterator.price)
     tree = _Flattened()
     root = tree.add(iterator)
-    entries, matches, is_ended = _walk(
+    read, matches, is_ended = _walk(
         root,
         tree.nodes(),
         tree.children(),
         tree.masks(),
         tree.value_counts(),
+        tree.prices(),
         -1 if max_matches is None else max_matches,
     )
-    return Walked(int(entries), int(matches), bool(is_ended))
+    return Walked(int(read[0]), int(matches), bool(is_ended), float(read[1]))
 
 
 class _Flattened:
@@ -118,16 +127,17 @@ class _Flattened:
         self._children: list[int] = []
         self._masks: list[Mask] = []
         self._counts: list[Counts] = []
+        self._prices: list[float] = []
 
     def add(self, iterator: DocIdIterator) -> int:
         match iterator:
             case Bitmap(mask):
                 return self._leaf(_BITMAP, mask)
-            case Scan(mask, counts, is_expression):
+            case Scan(mask, counts, is_expression, price):
                 if counts is not None:
                     self._counts.append(counts)
-                    return self._leaf(_MULTI_VALUE_SCAN, mask, len(self._counts) - 1)
-                return self._leaf(_EXPRESSION if is_expression else _SCAN, mask)
+                    return self._leaf(_MULTI_VALUE_SCAN, mask, len(self._counts) - 1, price)
+                return self._leaf(_EXPRESSION if is_expression else _SCAN, mask, price=price)
             case NotIterator(child):
                 return self._parent(_NOT, [child])
             case AndIterator(children):
@@ -135,8 +145,9 @@ class _Flattened:
             case OrIterator(children):
                 return self._parent(_OR, children)
 
-    def _leaf(self, kind: int, mask: Mask, counts: int = 0) -> int:
+    def _leaf(self, kind: int, mask: Mask, counts: int = 0, price: float = 0.0) -> int:
         self._masks.append(mask)
+        self._prices.append(price)
         self._nodes.append((kind, len(self._masks) - 1, counts))
         return len(self._nodes) - 1
 
@@ -156,6 +167,10 @@ class _Flattened:
     def masks(self) -> npt.NDArray[np.bool_]:
         return np.stack(self._masks)
 
+    def prices(self) -> npt.NDArray[np.float64]:
+        """Return the price of an entry, by mask."""
+        return np.array(self._prices)
+
     def value_counts(self) -> npt.NDArray[np.int32]:
         if not self._counts:
             return np.empty((1, 0), np.int32)
@@ -163,27 +178,28 @@ class _Flattened:
 
 
 @_compiled
-def _walk(root, nodes, children, masks, counts, max_matches):  # type: ignore[no-untyped-def]
+def _walk(root, nodes, children, masks, counts, prices, max_matches):  # type: ignore[no-untyped-def]
     rows = masks.shape[1]
     # For each node: the row to go on from; the row until which a batch was read; the match of a NOT or OR.
     state = np.zeros((len(nodes), 3), np.int64)
     # For each child of an OR, its current match.
     known = np.full(len(children), -1, np.int64)
     frames = np.zeros((len(nodes) + 1, 5), np.int64)
-    read = np.zeros(1, np.int64)
+    # Entries, and their nanoseconds.
+    read = np.zeros(2, np.float64)
     for node in range(len(nodes)):
         if nodes[node, 0] == _OR:
             state[node, 2] = -1
         elif nodes[node, 0] == _NOT:
             # NotDocIdIterator asks for its child's first match when it is made.
             child = children[nodes[node, 1]]
-            state[node, 2] = _move(child, nodes, children, masks, counts, state, known, frames, read)
+            state[node, 2] = _move(child, nodes, children, masks, counts, prices, state, known, frames, read)
     matches = 0
     while matches != max_matches:
-        if _move(root, nodes, children, masks, counts, state, known, frames, read) >= rows:
-            return read[0], matches, True
+        if _move(root, nodes, children, masks, counts, prices, state, known, frames, read) >= rows:
+            return read, matches, True
         matches += 1
-    return read[0], matches, False
+    return read, matches, False
 
 
 @_compiled
@@ -196,7 +212,7 @@ def _match_within(mask, start, end):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-untyped-def]
+def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore[no-untyped-def]
     """Return the next match of a leaf, or the first one from ``target`` on; the number of rows if none."""
     rows = mask.shape[0]
     if kind == _BITMAP:
@@ -207,6 +223,7 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
         row = state[0] if target == _NEXT else target
         while row < rows:
             read[0] += of_rows[row]
+            read[1] += of_rows[row] * price
             row += 1
             if mask[row - 1]:
                 state[0] = row
@@ -215,7 +232,9 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
         return rows
     if kind == _SCAN and target != _NEXT:
         match = _match_within(mask, target, rows)
-        read[0] += max(min(match + 1, rows) - target, 0)
+        passed = max(min(match + 1, rows) - target, 0)
+        read[0] += passed
+        read[1] += passed * price
         state[0] = state[1] = min(match + 1, rows)
         return match
     if kind == _EXPRESSION and target != _NEXT:
@@ -230,6 +249,7 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
         start = until
         until = min(start + batch, rows)
         read[0] += until - start
+        read[1] += (until - start) * price
         match = _match_within(mask, start, until)
     state[1] = until
     if match >= until:
@@ -240,7 +260,7 @@ def _move_leaf(kind, mask, of_rows, state, target, read):  # type: ignore[no-unt
 
 
 @_compiled
-def _move(root, nodes, children, masks, counts, state, known, frames, read):  # type: ignore[no-untyped-def]
+def _move(root, nodes, children, masks, counts, prices, state, known, frames, read):  # type: ignore[no-untyped-def]
     """Return the next match of node ``root``, or the number of rows.
 
     Calls are frames of an array, since Numba cannot keep compiled functions that call themselves. A frame
@@ -261,7 +281,7 @@ def _move(root, nodes, children, masks, counts, state, known, frames, read):  # 
         first = nodes[node, 1]
         if kind < _AND:
             of_rows = counts[nodes[node, 2]] if kind == _MULTI_VALUE_SCAN else counts[0]
-            found = _move_leaf(kind, masks[first], of_rows, of_node, target, read)
+            found = _move_leaf(kind, masks[first], of_rows, prices[first], of_node, target, read)
             depth -= 1
             is_call = False
             continue

@@ -29,6 +29,7 @@ from starskip.advisor.cost.doc_id_iterators import (
     Scan,
     walk,
 )
+from starskip.advisor.cost.entry_prices import INDEXED_ROW_NS, SCATTERED_RATIO
 from starskip.advisor.cost.leaf_masks import ConstantFilter
 from starskip.sql.predicate import Leaf, Operator
 
@@ -44,24 +45,33 @@ class FilterEntries:
     """Entries read on a window: ``eager`` before the first match, ``walked`` for all matches after it.
 
     ``matches``: rows found, which are not all rows if a LIMIT ended the walk (``is_ended`` false).
+    ``eager_ns`` and ``walked_ns``: what both cost, and the rows that indexes find.
     """
 
     eager: float
     walked: int
     matches: int
     is_ended: bool
+    eager_ns: float = 0.0
+    walked_ns: float = 0.0
 
-    def of_segment(self, window_rows: int, segment_rows: int, limit: int | None = None) -> float:
-        """Return the entries of the whole segment that the window is a part of.
+    def of_segment(
+        self, window_rows: int, segment_rows: int, limit: int | None = None
+    ) -> tuple[float, float]:
+        """Return entries and nanoseconds of the whole segment that the window is a part of.
 
         If the window has fewer matches than a LIMIT, the missing ones are looked for in the rows behind it.
         """
         scale = segment_rows / window_rows
+        further = scale
         if not self.is_ended:
-            return self.eager * scale + self.walked
-        if limit is not None and self.matches:
-            return self.eager * scale + self.walked * min(scale, max(limit / self.matches, 1.0))
-        return (self.eager + self.walked) * scale
+            further = 1.0
+        elif limit is not None and self.matches:
+            further = min(scale, max(limit / self.matches, 1.0))
+        return (
+            self.eager * scale + self.walked * further,
+            self.eager_ns * scale + self.walked_ns * further,
+        )
 
 
 def filter_cost(bound: BoundFilter, answers: Answers) -> float:
@@ -81,11 +91,22 @@ def filter_entries(bound: BoundFilter, answers: Answers, limit: int | None = Non
     if limit is not None and limit > _LARGEST_BLOCK_ROWS:
         wanted = -(-limit // _LARGEST_BLOCK_ROWS) * _LARGEST_BLOCK_ROWS
     walked = walk(iterator, len(bound.mask), wanted)
-    return FilterEntries(eager, walked.entries, walked.matches, walked.is_ended)
+    return FilterEntries(eager.entries, walked.entries, walked.matches, walked.is_ended, eager.ns, walked.ns)
 
 
-def _evaluated(bound: BoundFilter, answers: Answers) -> tuple[float, DocIdIterator]:
-    """Return the entries that are read at once, and the iterator that finds the matches."""
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Entries that are read at once, and nanoseconds of them and of the rows that indexes find."""
+
+    entries: float = 0.0
+    ns: float = 0.0
+
+    def __add__(self, other: _Read) -> _Read:
+        return _Read(self.entries + other.entries, self.ns + other.ns)
+
+
+def _evaluated(bound: BoundFilter, answers: Answers) -> tuple[_Read, DocIdIterator]:
+    """Return what is read at once, and the iterator that finds the matches."""
     match bound:
         case BoundLeaf():
             return _leaf(bound, answers)
@@ -99,20 +120,24 @@ def _evaluated(bound: BoundFilter, answers: Answers) -> tuple[float, DocIdIterat
     raise AssertionError("a constant has no iterator")
 
 
-def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[float, DocIdIterator]:
+def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[_Read, DocIdIterator]:
     reads = 0.0 if bound.is_free else answers(bound.leaf)
     if reads is None:
         is_expression = bound.leaf.operator is Operator.EXPRESSION
-        return 0.0, Scan(bound.mask, bound.value_counts, is_expression)
+        return _Read(), Scan(bound.mask, bound.value_counts, is_expression, bound.price)
+    # A sorted column is a range of rows; an index is a bitmap, which costs by the rows that it holds.
+    found = 0.0 if bound.is_free else INDEXED_ROW_NS * float(np.count_nonzero(bound.mask))
     if bound.rescanned is not None and bound.value_counts is not None and not bound.is_free:
-        return float(bound.value_counts[bound.rescanned].sum()), Bitmap(bound.mask)
-    values = len(bound.mask) if bound.value_counts is None else int(bound.value_counts.sum())
-    return reads * values, Bitmap(bound.mask)
+        entries = float(bound.value_counts[bound.rescanned].sum())
+    else:
+        values = len(bound.mask) if bound.value_counts is None else int(bound.value_counts.sum())
+        entries = reads * values
+    return _Read(entries, entries * bound.price + found), Bitmap(bound.mask)
 
 
-def _or(bound: BoundOr, answers: Answers) -> tuple[float, DocIdIterator]:
+def _or(bound: BoundOr, answers: Answers) -> tuple[_Read, DocIdIterator]:
     evaluated = [_evaluated(child, answers) for child in bound.children]
-    eager = sum(entries for entries, _ in evaluated)
+    eager = sum((read for read, _ in evaluated), start=_Read())
     bitmaps = [iterator for _, iterator in evaluated if isinstance(iterator, Bitmap)]
     if len(bitmaps) < 2:
         return eager, OrIterator(tuple(iterator for _, iterator in evaluated))
@@ -121,12 +146,12 @@ def _or(bound: BoundOr, answers: Answers) -> tuple[float, DocIdIterator]:
     return eager, OrIterator((merged, *rest)) if rest else merged
 
 
-def _and(bound: BoundAnd, answers: Answers) -> tuple[float, DocIdIterator]:
+def _and(bound: BoundAnd, answers: Answers) -> tuple[_Read, DocIdIterator]:
     children = bound.children
     if not bound.keeps_order:
         children = tuple(sorted(children, key=lambda child: _priority(child, answers)))
     evaluated = [_evaluated(child, answers) for child in children]
-    eager = sum(entries for entries, _ in evaluated)
+    eager = sum((read for read, _ in evaluated), start=_Read())
     iterators = [iterator for _, iterator in evaluated]
     bitmaps = [iterator for iterator in iterators if isinstance(iterator, Bitmap)]
     scans = [iterator for iterator in iterators if isinstance(iterator, Scan)]
@@ -135,7 +160,8 @@ def _and(bound: BoundAnd, answers: Answers) -> tuple[float, DocIdIterator]:
     survivors = np.logical_and.reduce([bitmap.mask for bitmap in bitmaps])
     for scan in scans:
         counts = scan.value_counts
-        eager += float(np.count_nonzero(survivors) if counts is None else counts[survivors].sum())
+        entries = float(np.count_nonzero(survivors) if counts is None else counts[survivors].sum())
+        eager += _Read(entries, entries * scan.price * SCATTERED_RATIO)
         survivors = survivors & scan.mask
     rest = [iterator for iterator in iterators if not isinstance(iterator, Bitmap | Scan)]
     merged = Bitmap(survivors)

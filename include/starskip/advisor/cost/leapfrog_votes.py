@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
-from starskip.advisor.cost.vote_rows import Saved, vote_rows, votes_table
+from starskip.advisor.cost.entry_prices import MATCHED_ROW_NS, POST_FILTER_NS
+from starskip.advisor.cost.vote_rows import Ratios, Saved, vote_rows, votes_table
 from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.query_shape import parsed_shape
 
-_Estimate = tuple[int, int, list[float], float]
+_Estimate = tuple[int, int, list[float], list[float], float]
 """A row of ESTIMATES without its table and shape."""
 
 
@@ -51,24 +52,38 @@ def _saved(
     instances: list[Instance], disjuncts: Sequence[DisjunctAlternatives], estimates: list[_Estimate]
 ) -> list[Saved]:
     read = [np.zeros((len(instances), len(disjunct.alternatives))) for disjunct in disjuncts]
-    for number, instance, of_disjunct, simulated_ratio in estimates:
+    ns = [np.zeros_like(of_disjunct) for of_disjunct in read]
+    for number, instance, entries, costs, simulated_ratio in estimates:
         # Each instance is simulated on segments of its own; the log's counters are of the whole table.
-        read[number][instance] = np.multiply(of_disjunct, 1.0 / simulated_ratio)
-    # The disjuncts of the sort orders repeat the disjuncts of the indexes, so either makes up the query.
-    nothing = np.zeros(len(instances))
-    present = {
-        reorders: sum(
-            (read[i][:, 0] for i, disjunct in enumerate(disjuncts) if disjunct.reorders is reorders),
-            start=nothing,
-        )
-        for reorders in (False, True)
-    }
+        read[number][instance] = np.multiply(entries, 1.0 / simulated_ratio)
+        ns[number][instance] = np.multiply(costs, 1.0 / simulated_ratio)
+    behind = np.array([_post_filter_ns(instance) for instance in instances])
     saved_by_disjunct = []
-    for disjunct, with_indexes in zip(disjuncts, read, strict=True):
-        without = present[disjunct.reorders]
+    for disjunct, with_indexes, with_ns in zip(disjuncts, read, ns, strict=True):
+        without = _present(disjuncts, read, disjunct.reorders)
         reads = without[:, None] > 0
         with np.errstate(divide="ignore", invalid="ignore"):
             saved = (with_indexes[:, :1] - with_indexes) / without[:, None]
+            whole_ns = _present(disjuncts, ns, disjunct.reorders) + behind
+            priced = (with_ns[:, :1] - with_ns) / whole_ns[:, None]
         lost = np.where(reads, 0.0, with_indexes)
-        saved_by_disjunct.append(Saved(np.where(reads, saved, 0.0), lost, without > 0))
+        ratios = np.where(reads, saved, 0.0)
+        saved_by_disjunct.append(Saved(ratios, lost, without > 0, np.where(reads, priced, 0.0)))
     return saved_by_disjunct
+
+
+def _present(disjuncts: Sequence[DisjunctAlternatives], read: Sequence[Ratios], reorders: bool) -> Ratios:
+    """Return what all disjuncts read today; those of the sort orders repeat those of the indexes."""
+    today = np.zeros(len(read[0]) if read else 0)
+    for each, of_disjunct in zip(disjuncts, read, strict=True):
+        if each.reorders is reorders:
+            today = today + of_disjunct[:, 0]
+    return today
+
+
+def _post_filter_ns(instance: Instance) -> float:
+    """Return the nanoseconds that a query takes behind its filter."""
+    queries = max(instance.queries, 1)
+    return (
+        POST_FILTER_NS * instance.entries_scanned_post_filter + MATCHED_ROW_NS * instance.rows_scanned
+    ) / queries

@@ -96,7 +96,7 @@ def estimate_segment(
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
     ``entries`` holds entries scanned in filter by the whole segment, one number for each alternative, in the
-    order of DisjunctAlternatives. A segment without rows has no estimates.
+    order of DisjunctAlternatives; ``ns`` what they cost. A segment without rows has no estimates.
     """
     if not window.rows:
         return pa.RecordBatch.from_pylist([], ESTIMATES)
@@ -116,14 +116,14 @@ def estimate_segment(
         ways = orders.ways(disjunct_alternatives(shape, candidates, state.rules))
         for position, (literals, instance) in asked.items():
             if is_pruned(shape.filter, literals, ends):
-                entries = [[0.0] * len(each.of_alternatives) for each in ways]
+                reads = [[(0.0, 0.0)] * len(each.of_alternatives) for each in ways]
             else:
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
-                entries = orders.entries(ways, literals, unknown, limit)
+                reads = orders.reads(ways, literals, unknown, limit)
             rows.extend(
-                (window.table, workload.shape_id, number, position, of_disjunct, simulated_ratio)
-                for number, of_disjunct in enumerate(entries)
+                (window.table, workload.shape_id, number, position, *_columns(of_disjunct), simulated_ratio)
+                for number, of_disjunct in enumerate(reads)
             )
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
 
@@ -166,12 +166,12 @@ class _SortOrders:
             found.append(_Ways(disjunct.disjunct, ways, of_alternatives))
         return found
 
-    def entries(
+    def reads(
         self, ways: Sequence[_Ways], literals: Literals, unknown: float | None, limit: int | None
-    ) -> list[list[float]]:
-        """Return the entries of the whole segment under each alternative of each disjunct."""
+    ) -> list[list[tuple[float, float]]]:
+        """Return entries and nanoseconds of the whole segment under each alternative of each disjunct."""
         bound: dict[tuple[int, str | None], BoundFilter] = {}
-        known: dict[tuple[int, object], float] = {}
+        known: dict[tuple[int, object], tuple[float, float]] = {}
         found = []
         for each in ways:
             here = id(each.disjunct)  # comes once with its indexes, once with sort orders
@@ -256,10 +256,15 @@ def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:
     sums: dict[tuple[str, str, int, int], tuple[np.ndarray, float]] = {}
     for batch in batches:
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            key, entries, ratio = row[:4], np.array(row[4]), row[5]
+            key, reads, ratio = row[:4], np.array(row[4:6]), row[6]
             before = sums.get(key)
-            sums[key] = (entries, ratio) if before is None else (before[0] + entries, before[1] + ratio)
-    return _estimate_rows([(*key, *value) for key, value in sorted(sums.items())])
+            sums[key] = (reads, ratio) if before is None else (before[0] + reads, before[1] + ratio)
+    return _estimate_rows([(*key, *reads, ratio) for key, (reads, ratio) in sorted(sums.items())])
+
+
+def _columns(reads: Iterable[tuple[float, float]]) -> tuple[list[float], list[float]]:
+    entries, ns = zip(*reads, strict=True)
+    return list(entries), list(ns)
 
 
 def _estimate_rows(rows: Sequence[Sequence[object]]) -> pa.Table:

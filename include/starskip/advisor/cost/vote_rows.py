@@ -27,12 +27,14 @@ class Saved:
     reads nothing today, such as a query that the present sorted column answers, after another sorting; there
     are no observed entries to scale. ``is_known``: by instance, whether its ratio is known; False for a query
     of which the simulated rows hold nothing, such as the hour that lies between two of them. It is taken to
-    save what the others of its shape do. None: all are.
+    save what the others of its shape do. None: all are. ``priced``: the saved share of the time that the
+    query takes to read all entries, in filter and post filter; None where only their number is known.
     """
 
     ratios: Ratios
     lost: Ratios
     is_known: npt.NDArray[np.bool_] | None = None
+    priced: Ratios | None = None
 
 
 def vote_rows(
@@ -50,8 +52,10 @@ def vote_rows(
     entries = np.array([i.estimated_entries for i in workload.instances.values()], dtype=float)
     squared = np.array([i.estimated_entries_squared for i in workload.instances.values()], dtype=float)
     queries = np.array([i.estimated_queries for i in workload.instances.values()], dtype=float)
+    post_filter = np.array([i.estimated_post_filter for i in workload.instances.values()], dtype=float)
     if saved.is_known is not None:
         entries, squared = entries * saved.is_known, squared * saved.is_known
+        post_filter = post_filter * saved.is_known
     sampled = entries.sum()
     weight = workload.weight
     if not weight or (sampled <= 0 and not saved.lost.any()):
@@ -65,15 +69,21 @@ def vote_rows(
         if not alternative:
             continue
         ratios, lost = saved.ratios[:, position], saved.lost[:, position]
+        fewer = float(ratios @ entries) * scale
+        more = float(lost @ queries) * query_scale
+        priced = fewer
+        if saved.priced is not None:
+            priced = float(saved.priced[:, position] @ (entries + post_filter)) * scale
         rows.append(
             (
                 workload.table,
                 workload.shape_id,
                 number,
                 sorted(map(str, alternative)),
-                weight * (float(ratios @ entries) * scale - float(lost @ queries) * query_scale),
+                weight * (fewer - more),
                 weight**2 * (float(ratios**2 @ squared) * scale + float(lost**2 @ queries) * query_scale),
                 weight**2 * float(ratios @ squared) * scale,
+                weight * (priced - more),
                 is_complete,
             )
         )

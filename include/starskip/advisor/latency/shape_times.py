@@ -137,17 +137,23 @@ def mistrust(times: ShapeTimes | None, r2_threshold: float) -> str:
 
 def fit_shape_times(shapes: Sequence[ShapeWorkload]) -> ShapeTimes | None:
     """Return the best model of a table's shapes; None if their queries have no latencies, or read nothing."""
+    found = candidate_times(shapes)
+    ranked = [model for model in found if model.r2 is not None]
+    best = max(ranked, key=lambda model: model.r2 or 0.0) if ranked else next(iter(found), None)
+    return replace(best, candidates={model.name: model.r2 for model in found}) if best else None
+
+
+def candidate_times(shapes: Sequence[ShapeWorkload]) -> list[ShapeTimes]:
+    """Return every model of a table's shapes; none if their queries have no latencies, or read nothing."""
     points = _points(shapes)
     if points is None or not points.entries.any():
-        return None
-    found = [
+        return []
+    models = [
         _own_times(points, points.mean_ms, OWN_TIMES, _noise_of_means(points)),
         _own_times(points, points.least_ms, OWN_LEAST_TIMES, 0.0),
         _line(points),
     ]
-    ranked = [model for model in found if model.r2 is not None]
-    best = max(ranked, key=lambda model: model.r2 or 0.0) if ranked else found[0]
-    return replace(_stretched(best, points), candidates={model.name: model.r2 for model in found})
+    return [_stretched(model, points) for model in models]
 
 
 def _stretched(model: ShapeTimes, points: _Points) -> ShapeTimes:

@@ -79,11 +79,18 @@ def look_back(tonight: NightVotes, earlier: Sequence[tuple[float, NightVotes]]) 
 
 def _times(saving: Saving, weight: float) -> Saving:
     # A weighted query saves and scans ``weight`` times as much: products of the two take it twice.
-    return Saving(saving.entries * weight, saving.squared * weight**2, saving.cross * weight**2)
+    return Saving(
+        saving.entries * weight, saving.squared * weight**2, saving.cross * weight**2, saving.priced * weight
+    )
 
 
 def _plus(first: Saving, second: Saving) -> Saving:
-    return Saving(first.entries + second.entries, first.squared + second.squared, first.cross + second.cross)
+    return Saving(
+        first.entries + second.entries,
+        first.squared + second.squared,
+        first.cross + second.cross,
+        first.priced + second.priced,
+    )
 
 
 def _added(first: VoteList, second: VoteList) -> VoteList:
@@ -130,7 +137,9 @@ def _restated(item: VoteList, made: IndexSet) -> VoteList:
     for listed in sets - {made}:
         saving = item.saving(listed)
         changed = frozenset(_undone(s) if s in made else s for s in listed ^ made)
-        alternatives[changed] = Saving(saving.entries - base.entries, saving.squared, saving.cross)
+        alternatives[changed] = Saving(
+            saving.entries - base.entries, saving.squared, saving.cross, saving.priced - base.priced
+        )
     return replace(item, alternatives=alternatives or {frozenset(): NOTHING})
 
 

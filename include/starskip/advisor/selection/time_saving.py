@@ -16,7 +16,9 @@ from starskip.advisor.selection.saving_interval import Z_90
 from starskip.advisor.selection.vote_list import VoteList
 
 MISFIT_RATIO = 0.2
-"""Error of what one shape saves of its time, as a standard deviation: entries left behind cost more."""
+"""Error of what one shape saves of its time, as a standard deviation: prices of entries are rough."""
+UNSEEN_RATIO = 0.0125
+"""Error of a query's time that no entries show, as a standard deviation: what it costs to have an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def time_saving(
         )
     )
     of_entries = (combined.saving.ratio - combined.saving.low) * before_ms
-    half = sqrt(of_entries**2 + (Z_90 * of_rates / queries) ** 2)
+    unseen = UNSEEN_RATIO * times.ms_per_query if built or answers.answers else 0.0
+    half = sqrt(of_entries**2 + Z_90**2 * ((of_rates / queries) ** 2 + unseen**2))
     high = min(saving_ms + half, times.ms_per_query)
     return TimeSaving(times.ms_per_query, saving_ms, saving_ms - half, max(high, saving_ms))

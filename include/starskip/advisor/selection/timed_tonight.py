@@ -63,11 +63,13 @@ def _timed_window(window: NightVotes, times: ShapeTimes) -> NightVotes:
 def _timed_list(votes: VoteList, ms: float) -> VoteList:
     return replace(
         votes,
-        alternatives={
-            needed: Saving(saving.entries * ms, saving.squared * ms**2, saving.cross * ms**2)
-            for needed, saving in votes.alternatives.items()
-        },
+        alternatives={needed: _timed(saving, ms) for needed, saving in votes.alternatives.items()},
     )
+
+
+def _timed(saving: Saving, ms: float) -> Saving:
+    each = ms * saving.priced / saving.entries if saving.entries else 0.0
+    return Saving(saving.priced * ms, saving.squared * each**2, saving.cross * ms * each)
 
 
 def _timed_shape(shape: ShapeEntries, rate: ShapeRate) -> ShapeEntries:

@@ -17,11 +17,15 @@ IndexSet = frozenset[Index]
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Entries saved by the night's queries, with the sums of saving² and saving times entries."""
+    """Entries saved by the night's queries, with the sums of saving² and saving times entries.
+
+    ``priced``: saved entries by what they cost, of all entries of the queries, in filter and post filter.
+    """
 
     entries: float
     squared: float = 0.0
     cross: float = 0.0
+    priced: float = 0.0
 
 
 NOTHING = Saving(0.0)
@@ -65,7 +69,12 @@ def vote_lists(votes: pa.Table) -> list[VoteList]:
     for row in votes.to_pylist():
         key = (row["table"], row["shape_id"], row["leg"])
         needed = frozenset(parse_index(text) for text in row["structures"])
-        saving = Saving(row["saving_entries"], row["saving_entries_squared"], row["saving_entries_cross"])
+        saving = Saving(
+            row["saving_entries"],
+            row["saving_entries_squared"],
+            row["saving_entries_cross"],
+            row["saving_priced_entries"],
+        )
         if not isfinite(saving.entries):
             raise StarskipError(
                 f"table {row['table']}: shape {row['shape_id']} votes {saving.entries} entries, which is no"

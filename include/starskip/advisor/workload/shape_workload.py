@@ -71,6 +71,11 @@ class Instance(_EstimatedSums):
     latency_ms_squared: float = 0.0
     least_latency_ms: float = inf
 
+    @property
+    def estimated_post_filter(self) -> float:
+        """Return the entries post filter of the queries that ran, as many a query as logged ones read."""
+        return self.entries_scanned_post_filter * self.estimated_queries / max(self.queries, 1)
+
     def add(self, other: Instance) -> None:
         """Add the sums of ``other``, and keep the least latency."""
         for name in _INSTANCE_SUMS:
