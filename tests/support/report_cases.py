@@ -37,6 +37,7 @@ from starskip.reports.advice_values import (
     NamedIndex,
     ReasonedIndex,
     SortOrder,
+    TimeSavingEvidence,
 )
 from starskip.reports.evidence import Evidence, Summary
 from starskip.reports.evidence_bounds import top_shapes
@@ -45,6 +46,7 @@ from starskip.reports.log_values import (
     DataQuality,
     LatencyEvidence,
     RejectedExample,
+    TimesEvidence,
 )
 
 
@@ -154,7 +156,22 @@ def milliseconds() -> Evidence:
         sort_order=replace(evidence.sort_order, column=None) if evidence.sort_order else None,
         show_literals=True,
         settings=tuple(replace(s, value=True) if s.name == "show_literals" else s for s in SETTINGS),
-        summary=replace(evidence.summary, saving_ms=4_310.0, combined=together(0.5871, star_tree=0.1437)),
+        summary=replace(
+            evidence.summary,
+            saving_ms=4_310.0,
+            combined=together(0.5871, star_tree=0.1437),
+            time=TimeSavingEvidence(6.5, 2.96, Interval(2.4, 3.5)),
+        ),
+        times=TimesEvidence(
+            "own times",
+            0.93,
+            trusted=True,
+            mistrust="",
+            ms_per_query=6.5,
+            constant_ms=1.1,
+            waiting_ms=0.0,
+            candidates={"own times": 0.93, "own least times": 0.91, "line": 0.42},
+        ),
         change=ConfigChange(
             keys={
                 "invertedIndexColumns": KeyChange(("l_comment",), COLUMNS),

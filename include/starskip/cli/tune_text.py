@@ -11,7 +11,8 @@ from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.saving_words import combined_evidence, together_words
 from starskip.reports.sentences import gap_words
-from starskip.reports.time_words import time_words, unit_words
+from starskip.reports.time_words import NO_LATENCIES, choice_words, time_words
+from starskip.settings.advice_groups import MS
 
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
@@ -32,10 +33,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
     if advice.combined.parts and not is_guess:
         changes = len(columns) + len(advice.answers.answers)
         lines.append(f"  {together_words(combined_evidence(advice.combined.to_document()), changes)}")
-        latency = advice.times.to_document(advice.mistrust) if advice.times else None
-        if words := time_words(advice.time.to_document() if advice.time else None, latency):
-            lines.append(f"  {words}")
-        lines.append(f"  {unit_words(advice.unit, latency)}")
+        lines.extend(f"  {words}" for words in _time_lines(advice))
     of_log = (*redaction_words(log.unlogged_texts), leaf_words(log.leaves))
     lines.extend(f"  {words}" for words in of_log if words)
     if columns:
@@ -106,3 +104,16 @@ def _answer_words(family: str, answer: AdvisedAnswer | RefusedAnswer) -> str:
 def _family_words(name: str) -> str:
     family = named(name)
     return family.singular if family else name
+
+
+def _time_lines(advice: TableAdvice) -> list[str]:
+    times, time = advice.times, advice.time
+    if times is None:
+        return [NO_LATENCIES]
+    is_by_time = advice.unit == MS
+    chosen = choice_words(
+        times.name, times.r2, advice.mistrust, times.ms_per_query, times.waiting_ms, is_by_time=is_by_time
+    )
+    if time is None or (advice.mistrust and not is_by_time):
+        return [chosen]
+    return [time_words(time.saving_ms, time.ms_per_query, time.low_ms, time.high_ms), chosen]

@@ -242,6 +242,9 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         ],
         "refused_answers": [each.to_document() for each in advice.refused_answers()][:_MOST_REFUSED],
         "gap_ratio": advice.gap_ratio,
+        "unit": advice.unit,
+        "latency": advice.times.to_document(advice.mistrust) if advice.times else None,
+        "time": advice.time.to_document() if advice.time else None,
     }
 
 

@@ -41,6 +41,15 @@ class CombinedSavingEvidence:
 
 
 @dataclass(frozen=True, slots=True)
+class TimeSavingEvidence:
+    """The time that a mean query saves by all changes, of the ``ms_per_query`` that it takes today."""
+
+    ms_per_query: float
+    saving_ms: float
+    interval_ms: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class NamedIndex:
     """An index by the name of its kind and its columns, in their order."""
 

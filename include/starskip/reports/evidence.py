@@ -22,8 +22,9 @@ from starskip.reports.advice_values import (
     KCurve,
     ReasonedIndex,
     SortOrder,
+    TimeSavingEvidence,
 )
-from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes
+from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes, TimesEvidence
 
 SCHEMA_VERSION = 1
 """Rises when a field changes its meaning or is removed; an added field with a default changes nothing."""
@@ -42,8 +43,9 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The night in figures; ``saving_ms`` is null if no latency model was accepted.
+    """The night in figures.
 
+    ``time``, and ``saving_ms`` of all queries together, are null if no latency model is trusted.
     ``workload``: the source of the weights, the log, or without one "equal_columns" or "given_weights".
     ``combined``: the saving of all changes together, null if nothing was chosen or there is no log. The
     predicted saving is that of the indexes on columns by themselves, a share of all entries scanned in
@@ -62,13 +64,15 @@ class Summary:
     workload: Literal["log", "equal_columns", "given_weights"] = "log"
     table_bytes: int | None = None
     combined: CombinedSavingEvidence | None = None
+    time: TimeSavingEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """The contents of the report of ``table`` for the night of ``run_date``. ``created_at`` is in UTC.
 
-    ``unit``: the unit that the optimiser maximised. ``nights``: how many nights voted, this one included; the
+    ``unit``: the unit in which the choice was made. ``times``: the model of the time of queries, null if the
+    log has none. ``nights``: how many nights voted, this one included; the
     saving is over the whole window, older nights counting less. ``show_literals``: the setting that shows
     literals. ``star_trees``, ``skipping``: null if the night looked at none; ``sections``: the sections
     of families without a field here, by family. ``lake_only``: the table has no segments, so that only
@@ -103,6 +107,7 @@ class Evidence:
     lake_only: bool = False
     answers: tuple[ChosenAnswer, ...] = ()
     not_used: Mapping[str, str] = field(default_factory=dict)
+    times: TimesEvidence | None = None
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

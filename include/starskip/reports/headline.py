@@ -14,6 +14,7 @@ from starskip.reports.family_sections import families_of_the_lake, family_sectio
 from starskip.reports.log_words import NO_TEXT_AT_ALL
 from starskip.reports.saving_words import share_with_interval, together_words
 from starskip.reports.sentences import code_as_words, is_plain_code, sentence
+from starskip.reports.time_words import time_words
 
 _WORKLOADS = {
     "equal_columns": "that every column is queried equally",
@@ -40,15 +41,16 @@ def headline(evidence: Evidence) -> tuple[Piece, ...]:
     if combined and (add or answers):
         together = together_words(combined, len(evidence.change.add) + len(evidence.answers))
         pieces.append(Piece(f"{sentence(together)} "))
+        if summary.time and summary.saving_ms is not None:
+            time, ends = summary.time, summary.time.interval_ms
+            saved = time_words(time.saving_ms, time.ms_per_query, ends.low, ends.high)
+            pieces.append(Piece(f"That is {saved}, {milliseconds(summary.saving_ms)} a night. "))
     if add:
         pieces += Piece("Add "), *_structures("", add)
         saved = share_with_interval(summary.predicted_saving_ratio, summary.predicted_interval)
         alone = "by themselves they cut" if len(add) > 1 else "by itself it cuts"
         cut = f"{alone} filter scanning by" if answers else "filter scanning falls by"
         pieces.append(Piece(f": {cut} {saved}"))
-        if evidence.summary.saving_ms is not None:
-            saved = milliseconds(evidence.summary.saving_ms)
-            pieces.append(Piece(f", by the latency model about {saved} of query time a night"))
         if evidence.summary.workload != "log":
             pieces.append(Piece(f", assuming {_WORKLOADS[evidence.summary.workload]}, for want of a log"))
     is_told = bool(add or drop)

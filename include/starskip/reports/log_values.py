@@ -72,6 +72,25 @@ class Quantile:
 
 
 @dataclass(frozen=True, slots=True)
+class TimesEvidence:
+    """The model that milliseconds are predicted by, fitted on the shapes' own times.
+
+    ``mistrust``: why it is not trusted, empty if it is. ``constant_ms``: what a query takes that neither
+    reads nor waits. ``waiting_ms``: the mean time that a query waits for others. ``candidates``: the
+    out-of-sample R2 of every model, null if it cannot be judged.
+    """
+
+    model: str
+    r2: float | None
+    trusted: bool
+    mistrust: str
+    ms_per_query: float
+    constant_ms: float
+    waiting_ms: float
+    candidates: Mapping[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyEvidence:
     """The linear fit, or the ``reason`` (a sentence) why it was not ``accepted``.
 

@@ -9,9 +9,11 @@ from typing import Protocol, TypeVar
 from starskip.advisor.families.families import named
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO
 from starskip.errors import printable
-from starskip.number_text import decimal, percent
-from starskip.reports.log_values import DataQuality, LatencyEvidence
+from starskip.number_text import percent
+from starskip.reports.evidence import Evidence
+from starskip.reports.log_values import DataQuality
 from starskip.reports.log_words import leaf_words, redaction_words
+from starskip.reports.time_words import NO_LATENCIES, choice_words
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
 _STOPS = {
@@ -54,18 +56,24 @@ def _wrapper_words(wrapped: Mapping[str, int]) -> str:
     return f"Unwrapped records: {listing}."
 
 
-def unit_words(latency: LatencyEvidence) -> str:
-    """Return what the entries of the report mean in time; empty if no model is trusted."""
-    if latency.accepted:
-        return (
-            "Indexes are chosen by the entries that they save; milliseconds are these entries times the"
-            " model's time for one entry."
-        )
-    r2 = "not known" if latency.r2_out_of_sample is None else decimal(latency.r2_out_of_sample)
-    judged = f"centred R² out of sample is {r2}, at least {decimal(latency.r2_threshold)} is asked for"
+def unit_words(evidence: Evidence) -> str:
+    """Return what the savings of the report are in, and why."""
+    times = evidence.times
+    if times is None:
+        return NO_LATENCIES
+    words = choice_words(
+        times.model,
+        times.r2,
+        times.mistrust,
+        times.ms_per_query,
+        times.waiting_ms,
+        is_by_time=evidence.unit == "milliseconds",
+    )
+    if times.trusted:
+        return words
     return (
-        "Savings in this report are entries scanned in filter, and entries scanned are not time: one entry"
-        f" may cost ten times what another does, by the kind of predicate ({judged})."
+        f"{words} Entries scanned are not time: one entry may cost ten times what another does, by the kind"
+        " of predicate."
     )
 
 

@@ -35,7 +35,7 @@ from starskip.reports.advice_evidence import (
     refused_answers,
     sort_order,
 )
-from starskip.reports.advice_values import Interval
+from starskip.reports.advice_values import Interval, TimeSavingEvidence
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
@@ -47,10 +47,12 @@ from starskip.reports.log_values import (
     LatencyEvidence,
     Quantile,
     RejectedExample,
+    TimesEvidence,
 )
 from starskip.reports.saving_words import combined_evidence
 from starskip.reports.shapes_evidence import shapes_evidence
 from starskip.settings import Settings
+from starskip.settings.advice_groups import MS
 from starskip.sql.mask_unparsed import mask_unparsed
 
 
@@ -65,10 +67,9 @@ def table_evidence(night: Night, table: str) -> Evidence:
     chosen = sorted((row for row in rows if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     built = frozenset(Index(row["kind"], row["column"]) for row in chosen)
     latency = latency_evidence(night, table)
-    saved_entries = properties["saving"]["ratio"] * (
-        properties["entries"] + properties.get("unlogged_entries", 0.0)
-    )
-    model = night_properties(night, "latency_model", table).get("model") or {}
+    times = TimesEvidence(**told) if (told := properties.get("latency")) else None
+    time = _time_saving(properties) if times is not None and times.trusted else None
+    queries = properties["queries"] + properties.get("unlogged_queries", 0.0)
     workload = list(workload_shapes(published(night, "workload").read_table([table])))
     families = families_of_night(night).known
     sections = collected_sections(SectionSource(night, table, advice, workload), families)
@@ -78,8 +79,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         table=table,
         run_date=night.run_date,
         created_at=night.started_at,
-        # The optimiser maximises entries; if the latency model fits, milliseconds are stated too.
-        unit="milliseconds" if latency.accepted else "entries",
+        unit="milliseconds" if properties.get("unit") == MS else "entries",
         strategy=night.settings.scoring.strategy,
         pinot_version=night.settings.scoring.pinot_version,
         settings=_settings(night.settings),
@@ -91,9 +91,10 @@ def table_evidence(night: Night, table: str) -> Evidence:
             entries_scanned_in_filter=properties["entries"],
             predicted_saving_ratio=properties["saving"]["ratio"],
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
-            saving_ms=saved_entries * model["alpha_ms"] if latency.accepted else None,
+            saving_ms=time.saving_ms * queries if time else None,
             table_bytes=properties["table_bytes"],
             combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
+            time=time,
         ),
         change=config_change(
             chosen,
@@ -134,7 +135,15 @@ def table_evidence(night: Night, table: str) -> Evidence:
         **sections,
         lake_only=table in lake_only_tables(night),
         answers=chosen_answers(properties),
+        times=times,
     )
+
+
+def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:
+    time = properties.get("time")
+    if not time or not properties["combined"]["parts"]:
+        return None
+    return TimeSavingEvidence(time["ms_per_query"], time["saving_ms"], Interval(*time["interval_ms"]))
 
 
 def _settings(settings: Settings) -> tuple[Setting, ...]:

@@ -86,7 +86,7 @@ class ShapeTimes:
             "model": self.name,
             "r2": self.r2,
             "trusted": not mistrust,
-            **({"mistrust": mistrust} if mistrust else {}),
+            "mistrust": mistrust,
             "ms_per_query": self.ms_per_query,
             "constant_ms": self.constant_ms,
             "waiting_ms": self.waiting_ms,
