@@ -59,7 +59,7 @@ class Truth:
     def settings(self) -> Settings:
         """The night's settings, with the kinds of index that were measured."""
         kinds = ",".join(sorted({index.family for index in self.indexes}))
-        return Settings().changed({"advice.index_kinds": kinds})
+        return Settings().changed({"advice.index_kinds": kinds, "advice.unit": "entries"})
 
     def saving(self, chosen: frozenset[Index], cost: Mapping[frozenset[Index], float]) -> float:
         return 1 - cost[chosen] / cost[frozenset()]

@@ -48,6 +48,8 @@ class TunedDay:
             *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(self.log)),
             *("--segments", str(self.segments), "--index", self.kinds[0] if is_single else "all"),
             *("--max-indexes", str(max_indexes), "--min-gain", "0", "--pinot-version", PINOT),
+            # What is measured is entries, not time.
+            *("--unit", "entries"),
             *("--format", "json"),
             *(word for setting in settings for word in ("--set", setting)),
         ]
