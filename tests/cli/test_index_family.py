@@ -206,17 +206,23 @@ def test_a_module_with_its_ending_gets_a_hint(
 
 
 def test_the_path_family_of_the_page_has_its_own_words_and_codes(
-    modules: Path, call: Callable[..., Result], deep_store: Path
+    modules: Path, call: Callable[..., Result], deep_store: Path, line: Callable[..., str]
 ) -> None:
-    config = {"tableName": "airlineStats", "tableIndexConfig": {"fstIndexColumns": ["Dest"]}}
+    entry = {"name": "Dest", "encodingType": "DICTIONARY", "indexTypes": ["IFST"]}
+    inverted = {"invertedIndexColumns": ["Dest"]}
+    config = {"tableName": "airlineStats", "tableIndexConfig": inverted, "fieldConfigList": [entry]}
     Path("old.json").write_text(json.dumps(config))
-    given = ("--families", "texts", "--index", "fst", "--table-config", "old.json")
-    advice = tuned(call, deep_store, *given, "--output", "new.json")
-    chosen = [each["columns"][0] for each in advice["indexes"]]
-    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
-    dropped = [drop["columns"][0] for drop in advice["drops"]]
-    assert new["fstIndexColumns"] == [name for name in ("Dest",) if name not in dropped] + chosen
-    assert kind_label("fst") == "FST index"
+    asked = "SELECT COUNT(*) FROM airlineStats WHERE REGEXP_LIKE(Origin, 'sf.', 'i')"
+    Path("flags.log").write_text(line(asked, 9_746).replace("table=lineitem", "table=airlineStats") * 50)
+    given = ("--families", "texts", "--index", "ifst", "--table-config", "old.json", "--output", "new.json")
+    call("tune", "--log", "flags.log", "--segments", deep_store, *given)
+    new = json.loads(Path("new.json").read_text())
+    assert new["tableIndexConfig"]["invertedIndexColumns"] == ["Dest", "Origin"]
+    assert [each["name"] for each in new["fieldConfigList"] if "IFST" in each["indexTypes"]] == [
+        "Dest",
+        "Origin",
+    ]
+    assert (kind_label("fst"), kind_label("ifst")) == ("FST index", "IFST index")
     assert (kind_noun("of_nobody"), kind_label("range")) == ("of nobody", "Range index")
 
 

@@ -11,6 +11,7 @@ from starskip.number_text import percent, percent_range, size
 from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.saving_words import combined_evidence, together_words
 from starskip.reports.sentences import gap_words
+from starskip.sql.masking import mask_literals
 
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
@@ -80,6 +81,12 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
             f" the table scans {percent(order.saving.ratio)} fewer entries in filters"
             f" (90 % interval {percent_range(order.saving.low, order.saving.high)}), by the order alone"
         )
+    lines.extend(
+        f"  reads {1 + each.more_ratio:.2f} times as many entries in filters:"
+        f" {printable(mask_literals(each.text, quoted_names=True), 200)}"
+        + (f"; not with {printable(each.option, 200)} before it" if each.option else "")
+        for each in advice.harmed
+    )
     lines.extend(
         f"  not used, {_family_words(family)}, because {why}" for family, why in advice.not_used.items()
     )

@@ -116,6 +116,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
                     built,
                     chosen_trees(table, advice),
                     sum(tree.is_in_force for tree in trees.chosen) if trees else 0,
+                    {each["shape_id"]: each["option"] or None for each in properties.get("harmed", ())},
                 )
             )
         ),

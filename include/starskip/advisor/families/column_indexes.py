@@ -11,7 +11,7 @@ from starskip.pinot.column_indexes.fst import FST_NAME, FST_PATH
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME, INVERTED_PATH
 from starskip.pinot.column_indexes.range import RANGE_NAME, RANGE_PATH
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME, SORTED_PATH
-from starskip.pinot.column_key import ColumnsKey, SortedColumnKey
+from starskip.pinot.column_key import INVERTED_KEY, ColumnsKey, SortedColumnKey
 from starskip.pinot.fst_key import FstKey
 
 
@@ -27,14 +27,12 @@ def _sorted_document(columns: Sequence[str]) -> Mapping[str, Any]:
     return {"sorted_column": columns[0] if columns else None}
 
 
-_INVERTED_KEY = ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns"))
-
 INVERTED = Family(
     name=INVERTED_NAME,
     singular="an inverted index",
     plural="inverted indexes",
     path=INVERTED_PATH,
-    config=_INVERTED_KEY,
+    config=INVERTED_KEY,
     document=_inverted_document,
 )
 """Inverted indexes of Pinot."""
@@ -64,6 +62,6 @@ FST = Family(
     singular="an FST index",
     plural="FST indexes",
     path=FST_PATH,
-    config=FstKey(_INVERTED_KEY),
+    config=FstKey(),
 )
 """FST indexes of Pinot, each with the inverted index that it needs."""

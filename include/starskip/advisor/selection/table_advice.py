@@ -11,6 +11,7 @@ from starskip.advisor.families.answer import AnswerOffer, Unit
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
+from starskip.advisor.selection.harmed_shapes import HarmedShape
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
@@ -104,7 +105,7 @@ class TableAdvice:
     column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
     queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
-    families of users' own that failed, each with its fault.
+    families of users' own that failed, each with its fault. ``harmed``: shapes that read more with it.
     """
 
     table: str
@@ -120,6 +121,7 @@ class TableAdvice:
     answers: ChosenAnswers = field(default_factory=ChosenAnswers)
     offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
     not_used: Mapping[str, str] = field(default_factory=dict)
+    harmed: tuple[HarmedShape, ...] = ()
 
     @property
     def gap_ratio(self) -> float | None:
