@@ -265,7 +265,8 @@ def _estimate_sample(
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
     )
     share = sample.share(shapes)
-    return estimate_segment(window, state, shapes, candidates, plan.rows, share)
+    has_all = whole.rows == whole.segment_rows
+    return estimate_segment(window, state, shapes, candidates, plan.rows, share, has_all_values=has_all)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -34,6 +34,25 @@ class AccessRules:
             return False
         return path.serves(leaf, self.target)
 
+    def prunes(self, family: str, leaf: Leaf) -> bool:
+        """Return whether an index of ``family`` on the leaf's column lets a server leave segments out."""
+        path = self._paths.get(family)
+        return (
+            path is not None
+            and path.prunes is not None
+            and bool(leaf.column)
+            and path.prunes(leaf, self.target)
+        )
+
+    def is_pruning(self, family: str) -> bool:
+        """Return whether an index of ``family`` lets a server leave segments out."""
+        path = self._paths.get(family)
+        return path is not None and path.prunes is not None
+
+    def helps(self, family: str, leaf: Leaf) -> bool:
+        """Return whether an index of ``family`` answers the leaf or prunes by it."""
+        return self.serves(family, leaf) or self.prunes(family, leaf)
+
     def reads_ratio(self, family: str) -> float:
         """Return the entries a row that an index of ``family`` still reads to answer a predicate."""
         reads = self._paths[family].reads_ratio

@@ -108,7 +108,8 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
     question, window = tonight.question, tonight.window
     if not question.parsed or not question.is_enough or tonight.drops_withheld:
         return ()
-    names = {family.name for family in tonight.paths}
+    # Segments that are pruned cost time also where they cost no entries.
+    names = {family.name for family in tonight.paths if family.path is None or family.path.prunes is None}
     found = unneeded_indexes(
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),

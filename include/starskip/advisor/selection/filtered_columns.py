@@ -95,7 +95,7 @@ def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessRul
     return frozenset(
         item
         for item in indexes
-        if any(leaf.column == item.column and rules.serves(item.family, leaf) for leaf in asked)
+        if any(leaf.column == item.column and rules.helps(item.family, leaf) for leaf in asked)
     )
 
 
@@ -112,7 +112,7 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessRules) -> Mappi
                 use = uses.setdefault(name, _Use())
                 use.operators.add(leaf.operator)
                 use.skips |= bool(leaf.skipped_indexes)
-                use.serving.update(family.name for family in families if rules.serves(family.name, leaf))
+                use.serving.update(family.name for family in families if rules.helps(family.name, leaf))
                 use.queries += queries if name not in counted else 0
                 counted.add(name)
     return uses
