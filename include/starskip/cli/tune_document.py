@@ -67,6 +67,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
         "combined": advice.combined.to_document(),
+        **({"notes": list(advice.notes)} if advice.notes else {}),
         **({"reads_more": [_harmed(each) for each in advice.harmed]} if advice.harmed else {}),
         **({"not_used": dict(advice.not_used)} if advice.not_used else {}),
         **_proof(advice),

@@ -81,6 +81,7 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
             f" the table scans {percent(order.saving.ratio)} fewer entries in filters"
             f" (90 % interval {percent_range(order.saving.low, order.saving.high)}), by the order alone"
         )
+    lines.extend(f"  note: {words}" for words in advice.notes)
     lines.extend(
         f"  reads {1 + each.more_ratio:.2f} times as many entries in filters:"
         f" {printable(mask_literals(each.text, quoted_names=True), 200)}"

@@ -242,6 +242,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         ],
         "refused_answers": [each.to_document() for each in advice.refused_answers()][:_MOST_REFUSED],
         "gap_ratio": advice.gap_ratio,
+        "notes": list(advice.notes),
         "harmed": [each.to_document() for each in advice.harmed],
     }
 

@@ -135,6 +135,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         **sections,
         lake_only=table in lake_only_tables(night),
         answers=chosen_answers(properties),
+        notes=tuple(properties.get("notes", ())),
     )
 
 

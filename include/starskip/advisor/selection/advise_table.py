@@ -29,6 +29,7 @@ from starskip.advisor.selection.choice_steps import (
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
 from starskip.advisor.selection.harmed_shapes import harmed_shapes
+from starskip.advisor.selection.own_index_notes import own_index_notes
 from starskip.advisor.selection.refusals import refusals
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
@@ -94,6 +95,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
         sort_order=order,
         answers=answers,
         offers=tonight.offers,
+        notes=own_index_notes(question.parsed),
         harmed=harmed_shapes(
             columns.lists,
             columns.indexes,

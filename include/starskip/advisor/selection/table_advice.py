@@ -106,6 +106,7 @@ class TableAdvice:
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
     queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
     families of users' own that failed, each with its fault. ``harmed``: shapes that read more with it.
+    ``notes``: what no index that may be chosen can do.
     """
 
     table: str
@@ -122,6 +123,7 @@ class TableAdvice:
     offers: Mapping[str, AnswerOffer] = field(default_factory=dict)
     not_used: Mapping[str, str] = field(default_factory=dict)
     harmed: tuple[HarmedShape, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def gap_ratio(self) -> float | None:
