@@ -30,6 +30,7 @@ from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
 from starskip.advisor.selection.harmed_shapes import harmed_shapes
 from starskip.advisor.selection.own_index_notes import own_index_notes
+from starskip.advisor.selection.raw_columns import raw_column_notes
 from starskip.advisor.selection.refusals import refusals
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
@@ -95,7 +96,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
         sort_order=order,
         answers=answers,
         offers=tonight.offers,
-        notes=own_index_notes(question.parsed),
+        notes=(*own_index_notes(question.parsed), *_raw_columns(tonight, answers, columns)),
         harmed=harmed_shapes(
             columns.lists,
             columns.indexes,
@@ -104,6 +105,19 @@ def _advised(question: TableQuestion) -> TableAdvice:
             question.settings.scoring.pinot_version,
         ),
     )
+
+
+def _raw_columns(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
+    question = tonight.question
+    terms = question.settings.advice
+    if question.overview is None or question.rows is None or not question.is_enough:
+        return ()
+    # The leaf of a multi-stage query does not show what the stages above it join and group by.
+    if question.leaves or tonight.evidence.lack(terms.min_drop_queries, terms.max_drop_unparsed_ratio):
+        return ()
+    chosen = {index.column for index in columns.indexes}
+    chosen.update(name for answer in answers.answers for name in answer.columns)
+    return raw_column_notes(question.parsed, question.overview, question.configs, question.rows, chosen)
 
 
 def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
