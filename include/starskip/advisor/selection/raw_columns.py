@@ -98,10 +98,18 @@ def needing_dictionary(shapes: Iterable[ShapeWorkload]) -> frozenset[str]:
             if alias.alias in used
             for column in alias.find_all(exp.Column)
         }
-        if query.args.get("distinct"):
-            used |= {column.name for column in query.find_all(exp.Column)}
+        for select in query.find_all(exp.Select):
+            # Plain values beside a GROUP BY are its keys, and an ordinal may mean any of the SELECT.
+            if any(select.args.get(part) for part in ("distinct", "group", "order")):
+                used |= {name for each in select.expressions for name in _plain_columns(each)}
         found |= {name.lower() for name in used}
     return frozenset(found)
+
+
+def _plain_columns(projection: exp.Expression) -> set[str]:
+    if projection.find(*_SUMMED):
+        return set()
+    return {column.name for column in projection.find_all(exp.Column)}
 
 
 def _may_be_raw(column: ColumnOverview) -> bool:
