@@ -32,6 +32,7 @@ from starskip.advisor.selection.harmed_shapes import harmed_shapes
 from starskip.advisor.selection.own_index_notes import own_index_notes
 from starskip.advisor.selection.raw_columns import raw_column_notes
 from starskip.advisor.selection.refusals import refusals
+from starskip.advisor.selection.segment_notes import segment_notes
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.tonight import Tonight, tonight_of
@@ -96,7 +97,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
         sort_order=order,
         answers=answers,
         offers=tonight.offers,
-        notes=(*own_index_notes(question.parsed), *_raw_columns(tonight, answers, columns)),
+        notes=_notes(tonight, answers, columns),
         harmed=harmed_shapes(
             columns.lists,
             columns.indexes,
@@ -105,6 +106,14 @@ def _advised(question: TableQuestion) -> TableAdvice:
             question.settings.scoring.pinot_version,
         ),
     )
+
+
+def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
+    question = tonight.question
+    found = own_index_notes(question.parsed)
+    if question.overview is not None:
+        found += segment_notes(question.parsed, question.overview, question.configs)
+    return (*found, *_raw_columns(tonight, answers, columns))
 
 
 def _raw_columns(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
