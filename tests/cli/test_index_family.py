@@ -53,12 +53,12 @@ class Bloom:
 def answer(queries):
     shapes = sorted(queries.window, key=lambda each: -queries.window[each].entries)[:2]
     return AnswerOffer(tuple(
-        AnswerCandidate(Index("bloom", name), (name,), {shape: queries.window[shape].entries * 0.5},
+        AnswerCandidate(Index("sieve", name), (name,), {shape: queries.window[shape].entries * 0.5},
                         config={"tableIndexConfig": {"bloomFilterColumns": [name]}})
         for name, shape in zip(("Carrier", "Origin"), shapes)
     ))
 
-FAMILIES = (Family("bloom", "a bloom filter", "bloom filters", answer=answer, config=CONFIG),)
+FAMILIES = (Family("sieve", "a sieve", "sieves", answer=answer, config=CONFIG),)
 """
 
 
@@ -123,7 +123,7 @@ def test_all_chosen_answers_of_a_family_are_written(
     Path("blooms.py").write_text(BLOOMS.replace("CONFIG", key))
     config = {"tableName": "airlineStats", "tableIndexConfig": {"bloomFilterColumns": ["Dest"]}}
     Path("old.json").write_text(json.dumps(config))
-    given = ("--families", "blooms", "--index", "bloom", "--table-config", "old.json")
+    given = ("--families", "blooms", "--index", "sieve", "--table-config", "old.json")
     advice = tuned(call, deep_store, *given, "--output", "new.json")
     assert [each["columns"] for each in advice["indexes"]] == [["Carrier"], ["Origin"]]
     new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
@@ -249,9 +249,9 @@ def test_an_obstacle_may_have_a_code_of_its_own(
 
 
 def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_store: Path) -> None:
-    result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,bloom")
+    result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,sieve")
     assert result.exit_code == 2
-    assert "'bloom' is no family of indexes" in result.stderr
+    assert "'sieve' is no family of indexes" in result.stderr
 
 
 def test_the_settings_of_the_built_in_families_are_those_of_their_values() -> None:
