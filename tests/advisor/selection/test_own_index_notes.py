@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from starskip.advisor.selection.own_index_notes import own_index_notes
-from starskip.advisor.workload.shape_workload import ShapeWorkload
+from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
+from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 MATCH = "SELECT COUNT(*) FROM t WHERE JSON_MATCH(js, '\"$.a\"=''x''')"
 
@@ -44,3 +47,30 @@ def test_values_that_a_filter_extracts_are_told_with_their_share_of_the_entries(
     )
     assert own_index_notes([shape(extracting, entries=10), other]) == (), "less than one percent"
     assert own_index_notes([other]) == own_index_notes([]) == ()
+
+
+def truncating(sql: str, unit: str = "'DAY") -> ShapeWorkload:
+    return replace(shape(sql, entries=1_000), instances={((unit,), ("5",)): Instance(1, 1_000)})
+
+
+COLUMNS = {"ts": ColumnOverview("ts", data_type="TIMESTAMP"), "n": ColumnOverview("n", data_type="LONG")}
+RANGE = "SELECT COUNT(*) FROM t WHERE DATETRUNC('DAY', ts) > 5"
+
+
+def test_ranges_of_a_truncated_timestamp_ask_for_its_index() -> None:
+    (note,) = own_index_notes([truncating(RANGE)], TableOverview("t", 1, 1, COLUMNS))
+    assert note == (
+        "queries with 100.0 % of the entries in filters ask ranges of DATETRUNC('DAY', ts): a timestamp index of"
+        " that granularity (fieldConfigList, timestampConfig) answers them without a scan, but DATETRUNC then"
+        " yields timestamps, not numbers"
+    )
+
+
+def test_truncated_columns_that_no_timestamp_index_answers() -> None:
+    table = TableOverview("t", 1, 1, COLUMNS)
+    assert own_index_notes([truncating(RANGE)], None) == ()
+    assert own_index_notes([truncating(RANGE, "'FORTNIGHT")], table) == ()
+    assert own_index_notes([truncating(RANGE.replace("ts", "n"))], table) == ()
+    assert own_index_notes([truncating(RANGE.replace("> 5", "= 5"))], table) == ()
+    indexed = {**COLUMNS, "$ts$DAY": ColumnOverview("$ts$DAY", data_type="TIMESTAMP")}
+    assert own_index_notes([truncating(RANGE)], TableOverview("t", 1, 1, indexed)) == ()

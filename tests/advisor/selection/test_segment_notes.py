@@ -72,6 +72,8 @@ def test_logs_that_tell_of_neither(shapes: tuple[ShapeWorkload, ...]) -> None:
 def test_what_the_table_has_is_not_noted() -> None:
     filtered = TableOverview("t", 100, 1_000, COLUMNS, {"bloom": frozenset("a")})
     assert noted(shape("a = 1", 1_000, 100), table=filtered) == ()
+    raw = {"a": ColumnOverview("a", dictionary_ratio=0.0)}
+    assert noted(shape("a = 1", 1_000, 100), table=TableOverview("t", 100, 1_000, raw)) == ()
     partitions = {"segmentPartitionConfig": {"columnPartitionMap": {"b": {"functionName": "Murmur"}}}}
     assert noted(shape("a = 1", 1_000, 950), config=partitions) == ()
     coarse = {"a": ColumnOverview("a", cardinality=63.0)}

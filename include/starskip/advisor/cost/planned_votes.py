@@ -263,6 +263,9 @@ def _estimate_sample(
         sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
         in_force=plan.in_force,
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
+        values_a_row={
+            c.name: c.cardinality / facts.rows for c in facts.columns if c.cardinality and facts.rows
+        },
     )
     share = sample.share(shapes)
     has_all = whole.rows == whole.segment_rows

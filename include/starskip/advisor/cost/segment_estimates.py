@@ -7,7 +7,7 @@ The map step of strategy leapfrog: one segment's rows in, one row for each query
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from zlib import crc32
 
@@ -47,12 +47,14 @@ class SegmentState:
     """Access paths of this segment today: its sorted columns and its present indexes.
 
     ``constant_columns``: columns with one value, which are sorted whatever the order of the rows.
+    ``values_a_row``: distinct values of a column for each row of the segment, where they are known.
     """
 
     rules: AccessRules
     sorted_columns: frozenset[str] = frozenset()
     in_force: frozenset[Index] = frozenset()
     constant_columns: frozenset[str] = frozenset()
+    values_a_row: Mapping[str, float] = field(default_factory=dict)
 
     def is_free(self, leaf: Leaf) -> bool:
         """Return whether the order of the rows answers ``leaf``."""
@@ -77,8 +79,12 @@ class SegmentState:
         indexes = by_column((self.in_force - dropped) | built)
 
         def answers(leaf: Leaf) -> float | None:
-            kinds = (s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf))
-            return min(map(self.rules.reads_ratio, kinds), default=None)
+            kinds = [s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf)]
+            values = self.values_a_row.get(leaf.column, 0.0)
+            return min(
+                (self.rules.reads_ratio(k) + values * self.rules.dictionary_reads(k, leaf) for k in kinds),
+                default=None,
+            )
 
         return answers
 

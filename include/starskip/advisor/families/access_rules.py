@@ -58,6 +58,11 @@ class AccessRules:
         reads = self._paths[family].reads_ratio
         return 0.0 if reads is None else reads(self.target)
 
+    def dictionary_reads(self, family: str, leaf: Leaf) -> float:
+        """Return the entries for each value of a dictionary that an index of ``family`` costs a leaf."""
+        reads = self._paths[family].dictionary_reads
+        return 0.0 if reads is None else reads(leaf)
+
     def reorders(self, family: str) -> bool:
         """Return whether an index of ``family`` is the order of the table's rows."""
         path = self._paths.get(family)

@@ -90,7 +90,7 @@ def _check_fields(family: Family, module: str) -> None:
     of_path = (
         ()
         if wrong or path is None
-        else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes", "prunes")
+        else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes", "prunes", "dictionary_reads")
     )
     functions = {name: getattr(family, name) for name in _FUNCTIONS}
     functions |= {name: getattr(path, name) for name in of_path}

@@ -110,7 +110,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
 
 def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
     question = tonight.question
-    found = own_index_notes(question.parsed)
+    found = own_index_notes(question.parsed, question.overview)
     if question.overview is not None:
         found += segment_notes(question.parsed, question.overview, question.configs)
     return (*found, *_raw_columns(tonight, answers, columns))

@@ -74,7 +74,9 @@ def segment_notes(
 def _bloom_notes(uses: dict[str, _Uses], overview: TableOverview, total: int) -> Iterator[str]:
     for name, each in uses.items():
         spared = each.alone_processed - each.alone_matched
-        if name not in overview.indexed(BLOOM_NAME) and spared >= _LEAST_RATIO * total:
+        # Without a dictionary a filter saves entries, and is voted for.
+        is_coded = overview.columns[name].dictionary_ratio == 1
+        if is_coded and name not in overview.indexed(BLOOM_NAME) and spared >= _LEAST_RATIO * total:
             yield (
                 f"{percent(spared / total)} of the segments that servers process are looked at in vain for a"
                 f" value of {printable(name, 80)}: a bloom filter on it (tableIndexConfig.bloomFilterColumns)"

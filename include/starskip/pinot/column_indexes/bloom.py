@@ -2,8 +2,12 @@
 
 ColumnValueSegmentPruner (read in 0.11; BloomFilterSegmentPruner in 1.x) asks the filter of each segment for
 the values of = and of IN lists of at most ten, before the segment's query is planned. In a column with a
-dictionary a value that is not there costs no entry anyway: the dictionary knows it (measured on 0.11). So the
-filter spares entries in columns without one alone, where each segment would be scanned to its last row.
+dictionary a value that is not there costs no entry anyway: the dictionary knows it. So the filter spares
+entries in columns without one alone, where each segment would be scanned to its last row.
+
+Measured on 0.11, 60 segments of 20,000 rows, the value in one of them: without a dictionary 1,200,000
+entries and 40 ms became 60,000 and 4 ms (two filters said *perhaps* wrongly). With one 20,000 entries
+stayed as they were, and 3.3 ms became 2.4: 16 µs a segment.
 """
 
 from __future__ import annotations
