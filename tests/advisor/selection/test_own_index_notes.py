@@ -61,8 +61,8 @@ def test_ranges_of_a_truncated_timestamp_ask_for_its_index() -> None:
     (note,) = own_index_notes([truncating(RANGE)], TableOverview("t", 1, 1, COLUMNS))
     assert note == (
         "queries with 100.0 % of the entries in filters ask ranges of DATETRUNC('DAY', ts): a timestamp index"
-        " of that granularity (fieldConfigList, timestampConfig) answers them without a scan, but DATETRUNC then"
-        " yields timestamps, not numbers"
+        " of that granularity (fieldConfigList, timestampConfig) answers them without a scan, but DATETRUNC"
+        " then yields timestamps, not numbers"
     )
 
 
