@@ -124,3 +124,9 @@ def test_the_option_that_spares_a_harmed_shape_stands_beside_it(
     harmed = replace(evidence, shapes=replace(evidence.shapes, top=top))
     assert f"reads less with <code>{option}</code>" in html.unescape(render_html(harmed))
     assert f"read less with `{option}` before them" in render_markdown(harmed)
+
+
+def test_notes_stand_behind_the_refusals(evidence: Evidence) -> None:
+    noted = replace(evidence, notes=("all 7 queries with JSON_MATCH on js failed",))
+    assert "<p>All 7 queries with JSON_MATCH on js failed.</p>" in render_html(noted)
+    assert "\nAll 7 queries with JSON_MATCH on js failed.\n" in render_markdown(noted)
