@@ -53,12 +53,12 @@ class Bloom:
 def answer(queries):
     shapes = sorted(queries.window, key=lambda each: -queries.window[each].entries)[:2]
     return AnswerOffer(tuple(
-        AnswerCandidate(Index("bloom", name), (name,), {shape: queries.window[shape].entries * 0.5},
+        AnswerCandidate(Index("sieve", name), (name,), {shape: queries.window[shape].entries * 0.5},
                         config={"tableIndexConfig": {"bloomFilterColumns": [name]}})
         for name, shape in zip(("Carrier", "Origin"), shapes)
     ))
 
-FAMILIES = (Family("bloom", "a bloom filter", "bloom filters", answer=answer, config=CONFIG),)
+FAMILIES = (Family("sieve", "a sieve", "sieves", answer=answer, config=CONFIG),)
 """
 
 
@@ -123,7 +123,7 @@ def test_all_chosen_answers_of_a_family_are_written(
     Path("blooms.py").write_text(BLOOMS.replace("CONFIG", key))
     config = {"tableName": "airlineStats", "tableIndexConfig": {"bloomFilterColumns": ["Dest"]}}
     Path("old.json").write_text(json.dumps(config))
-    given = ("--families", "blooms", "--index", "bloom", "--table-config", "old.json")
+    given = ("--families", "blooms", "--index", "sieve", "--table-config", "old.json")
     advice = tuned(call, deep_store, *given, "--output", "new.json")
     assert [each["columns"] for each in advice["indexes"]] == [["Carrier"], ["Origin"]]
     new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
@@ -206,17 +206,23 @@ def test_a_module_with_its_ending_gets_a_hint(
 
 
 def test_the_path_family_of_the_page_has_its_own_words_and_codes(
-    modules: Path, call: Callable[..., Result], deep_store: Path
+    modules: Path, call: Callable[..., Result], deep_store: Path, line: Callable[..., str]
 ) -> None:
-    config = {"tableName": "airlineStats", "tableIndexConfig": {"fstIndexColumns": ["Dest"]}}
+    entry = {"name": "Dest", "encodingType": "DICTIONARY", "indexTypes": ["IFST"]}
+    inverted = {"invertedIndexColumns": ["Dest"]}
+    config = {"tableName": "airlineStats", "tableIndexConfig": inverted, "fieldConfigList": [entry]}
     Path("old.json").write_text(json.dumps(config))
-    given = ("--families", "texts", "--index", "fst", "--table-config", "old.json")
-    advice = tuned(call, deep_store, *given, "--output", "new.json")
-    chosen = [each["columns"][0] for each in advice["indexes"]]
-    new = json.loads(Path("new.json").read_text())["tableIndexConfig"]
-    dropped = [drop["columns"][0] for drop in advice["drops"]]
-    assert new["fstIndexColumns"] == [name for name in ("Dest",) if name not in dropped] + chosen
-    assert kind_label("fst") == "FST index"
+    asked = "SELECT COUNT(*) FROM airlineStats WHERE REGEXP_LIKE(Origin, 'sf.', 'i')"
+    Path("flags.log").write_text(line(asked, 9_746).replace("table=lineitem", "table=airlineStats") * 50)
+    given = ("--families", "texts", "--index", "ifst", "--table-config", "old.json", "--output", "new.json")
+    call("tune", "--log", "flags.log", "--segments", deep_store, *given)
+    new = json.loads(Path("new.json").read_text())
+    assert new["tableIndexConfig"]["invertedIndexColumns"] == ["Dest", "Origin"]
+    assert [each["name"] for each in new["fieldConfigList"] if "IFST" in each["indexTypes"]] == [
+        "Dest",
+        "Origin",
+    ]
+    assert (kind_label("fst"), kind_label("ifst")) == ("FST index", "IFST index")
     assert (kind_noun("of_nobody"), kind_label("range")) == ("of nobody", "Range index")
 
 
@@ -243,9 +249,9 @@ def test_an_obstacle_may_have_a_code_of_its_own(
 
 
 def test_a_family_that_is_not_known_is_named(call: Callable[..., Result], deep_store: Path) -> None:
-    result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,bloom")
+    result = call("tune", "--log", LOG, "--segments", deep_store, "--index", "inverted,sieve")
     assert result.exit_code == 2
-    assert "'bloom' is no family of indexes" in result.stderr
+    assert "'sieve' is no family of indexes" in result.stderr
 
 
 def test_the_settings_of_the_built_in_families_are_those_of_their_values() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 
@@ -97,3 +98,19 @@ def test_the_keys_of_a_users_family_replace_none_of_the_others() -> None:
     families = (*BUILT_IN, own)
     found = tune_document(ADVICE, FamilyChoice(families, families))
     assert (found["inverted_index_columns"], found["queries"], found["things"]) == ([], 0, [])
+
+
+def test_a_query_that_an_index_harms_is_told_with_the_option_that_spares_it(call, deep_store, tmp_path, line):
+    """A real Pinot 0.11 scanned 384 entries in four segments for it, and 10,799 with the index."""
+    limited = "SELECT l_orderkey FROM lineitem WHERE l_shipmode = 'AIR' AND l_shipinstruct = 'NONE' LIMIT 10"
+    asked = [("SELECT COUNT(*) FROM lineitem WHERE l_shipmode = 'AIR'", 74_952), (limited, 96)]
+    (tmp_path / "broker.log").write_text("".join(line(*each) * 9 for each in asked))
+    arguments = ("tune", "--log", tmp_path / "broker.log", "--segments", deep_store, "--index", "inverted")
+    arguments += ("--max-indexes", "1", "--set", "scoring.pinot_version=1.5.1")
+    told = call(*arguments).stdout
+    option = "SET skipIndexes='l_shipmode=inverted';"
+    assert f"l_shipinstruct = ? LIMIT ?; not with {option} before it" in told
+    (table,) = json.loads(call(*arguments, "--format", "json").stdout)["tables"].values()
+    (harmed,) = table["reads_more"]
+    assert harmed["option"] == option
+    assert harmed["more_ratio"] == pytest.approx(10_799 / 384 - 1, rel=0.1)

@@ -13,6 +13,7 @@ from report_cases import CASES
 from starskip.reports.advice_values import ChosenAnswer
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import content_security_policy, render_html
+from starskip.reports.report_files import render_markdown
 
 
 def test_policy_allows_the_style_of_the_page_and_nothing_else(evidence: Evidence) -> None:
@@ -110,3 +111,22 @@ def test_a_saving_in_another_unit_stands_beside_its_share(evidence: Evidence) ->
         "12.5 % (3,400 segments)",
         "12.5 %",
     ]
+
+
+def test_the_option_that_spares_a_harmed_shape_stands_beside_it(
+    cases: dict[str, Callable[[], Evidence]],
+) -> None:
+    evidence = cases["lineitem"]()
+    option = "SET skipIndexes='l_shipmode=inverted';"
+    assert "reads less with" not in render_html(evidence)
+    first, *others = evidence.shapes.top
+    top = (replace(first, predicted_saving_ratio=-0.25, skip_option=option), *others)
+    harmed = replace(evidence, shapes=replace(evidence.shapes, top=top))
+    assert f"reads less with <code>{option}</code>" in html.unescape(render_html(harmed))
+    assert f"read less with `{option}` before them" in render_markdown(harmed)
+
+
+def test_notes_stand_behind_the_refusals(evidence: Evidence) -> None:
+    noted = replace(evidence, notes=("all 7 queries with JSON_MATCH on js failed",))
+    assert "<p>All 7 queries with JSON_MATCH on js failed.</p>" in render_html(noted)
+    assert "\nAll 7 queries with JSON_MATCH on js failed.\n" in render_markdown(noted)

@@ -85,8 +85,8 @@ SPELLINGS = {
     "index_names",
     required=True,
     metavar="FAMILY[,FAMILY...]|all",
-    help="Families of indexes: inverted, range, sorted, star_tree, names from --families, or all, which is"
-    " what advice.index_kinds names: by default each of these.",
+    help="Families of indexes: inverted, range, sorted, fst, star_tree, names from --families, or all, which"
+    " is what advice.index_kinds names: by default each of these.",
 )
 @setting_option("--strategy", "scoring.strategy")
 @setting_option("--selectivity-threshold", "scoring.selectivity_threshold", metavar="S")

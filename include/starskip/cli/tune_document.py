@@ -9,7 +9,9 @@ from starskip.advisor.families.column_indexes import INVERTED, SORTED
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.selection.harmed_shapes import HarmedShape
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
+from starskip.sql.masking import mask_literals
 
 _ORIGINAL = (INVERTED, SORTED)
 """The families of Pinot's own tuner, whose keys are present whatever is asked for."""
@@ -66,6 +68,8 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
         ],
         "combined": advice.combined.to_document(),
         **_of_time(advice),
+        **({"notes": list(advice.notes)} if advice.notes else {}),
+        **({"reads_more": [_harmed(each) for each in advice.harmed]} if advice.harmed else {}),
         **({"not_used": dict(advice.not_used)} if advice.not_used else {}),
         **_proof(advice),
         **_of_log(advice),
@@ -86,6 +90,11 @@ def _of_time(advice: TableAdvice) -> dict[str, Any]:
 def _columns_of(family: Family, chosen: Sequence[Verdict]) -> dict[str, Any]:
     columns = [item.index.column for item in chosen if item.index.family == family.name]
     return dict(family.document(columns)) if family.document else {}
+
+
+def _harmed(shape: HarmedShape) -> dict[str, Any]:
+    document = shape.to_document()
+    return document | {"filter": mask_literals(document["filter"], quoted_names=True)}
 
 
 def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from starskip.reports.saving_words import combined_evidence, together_words
 from starskip.reports.sentences import gap_words
 from starskip.reports.time_words import NO_LATENCIES, choice_words, time_words
 from starskip.settings.advice_groups import MS
+from starskip.sql.masking import mask_literals
 
 
 def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) -> str:
@@ -83,6 +84,13 @@ def tune_text(advice: TableAdvice, families: FamilyChoice, *, is_guess: bool) ->
             f" the table scans {percent(order.saving.ratio)} fewer entries in filters"
             f" (90 % interval {percent_range(order.saving.low, order.saving.high)}), by the order alone"
         )
+    lines.extend(f"  note: {words}" for words in advice.notes)
+    lines.extend(
+        f"  reads {1 + each.more_ratio:.2f} times as many entries in filters:"
+        f" {printable(mask_literals(each.text, quoted_names=True), 200)}"
+        + (f"; not with {printable(each.option, 200)} before it" if each.option else "")
+        for each in advice.harmed
+    )
     lines.extend(
         f"  not used, {_family_words(family)}, because {why}" for family, why in advice.not_used.items()
     )

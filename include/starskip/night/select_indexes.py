@@ -245,6 +245,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "unit": advice.unit,
         "latency": advice.times.to_document(advice.mistrust) if advice.times else None,
         "time": advice.time.to_document() if advice.time else None,
+        "notes": list(advice.notes),
+        "harmed": [each.to_document() for each in advice.harmed],
     }
 
 

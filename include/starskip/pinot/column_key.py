@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol
 
 from starskip.pinot.table_config import TableConfig
@@ -101,6 +102,10 @@ class ColumnsKey:
             ]
         if isinstance(entry.get("indexes"), dict):
             entry["indexes"].pop(self.field_index.lower(), None)
+
+
+INVERTED_KEY = ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns"))
+"""The columns with an inverted index."""
 
 
 @dataclass(frozen=True, slots=True)

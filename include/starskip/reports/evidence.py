@@ -77,7 +77,8 @@ class Evidence:
     literals. ``star_trees``, ``skipping``: null if the night looked at none; ``sections``: the sections
     of families without a field here, by family. ``lake_only``: the table has no segments, so that only
     ``skipping`` has facts on it. ``answers``: chosen indexes of other families that serve whole queries.
-    ``not_used``: families of users' own that failed, each with its fault.
+    ``not_used``: families of users' own that failed, each with its fault. ``notes``: what no index that may
+    be chosen can do.
     """
 
     table: str
@@ -108,6 +109,7 @@ class Evidence:
     answers: tuple[ChosenAnswer, ...] = ()
     not_used: Mapping[str, str] = field(default_factory=dict)
     times: TimesEvidence | None = None
+    notes: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

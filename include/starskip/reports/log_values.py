@@ -20,7 +20,8 @@ class ShapeEvidence:
     If a chosen star-tree answers it, the tree stands there instead, and the saving is a share of all entries,
     including entries scanned post filter.
 
-    ``full_text`` is one query as logged, null unless the settings ask for it.
+    ``full_text`` is one query as logged, null unless the settings ask for it. ``skip_option``: the statement
+    by which a query does without the chosen indexes that would have it read more, null if none does.
     """
 
     shape_id: str
@@ -32,6 +33,7 @@ class ShapeEvidence:
     columns: tuple[str, ...]
     latency_ms: float | None = None
     full_text: str | None = None
+    skip_option: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
@@ -25,8 +26,12 @@ def shapes_evidence(
     chosen: IndexSet,
     trees: Sequence[ChosenTree],
     in_force: int,
+    skip_options: Mapping[str, str | None],
 ) -> list[ShapeEvidence]:
-    """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``."""
+    """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``.
+
+    ``skip_options``: by shape, the statement that spares it the chosen indexes.
+    """
     total = sum(shape.weighted_entries for shape in workload) or 1.0
     votes: dict[str, list[VoteList]] = {}
     for item in building_lists(vote_lists(published(night, "votes").read_table([table]))):
@@ -36,7 +41,12 @@ def shapes_evidence(
         for shape_id, documents in tree.shapes.items():
             read[shape_id] = number, documents or 0.0
     return [
-        _shape(shape, votes.get(shape.shape_id, []), chosen, read.get(shape.shape_id), total, night.settings)
+        replace(
+            _shape(
+                shape, votes.get(shape.shape_id, []), chosen, read.get(shape.shape_id), total, night.settings
+            ),
+            skip_option=skip_options.get(shape.shape_id),
+        )
         for shape in workload
     ]
 

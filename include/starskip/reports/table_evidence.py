@@ -117,6 +117,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
                     built,
                     chosen_trees(table, advice),
                     sum(tree.is_in_force for tree in trees.chosen) if trees else 0,
+                    {each["shape_id"]: each["option"] or None for each in properties.get("harmed", ())},
                 )
             )
         ),
@@ -136,6 +137,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         lake_only=table in lake_only_tables(night),
         answers=chosen_answers(properties),
         times=times,
+        notes=tuple(properties.get("notes", ())),
     )
 
 

@@ -114,6 +114,7 @@ def of_facts(*facts: pa.RecordBatch) -> Mapping[Index, int]:
 
 INVERTED = Index("inverted", "c")
 RANGE = Index("range", "c")
+BLOOM = Index("bloom", "c")
 SORTED = Index("sorted", "c")
 
 
@@ -139,14 +140,14 @@ def test_a_segment_without_index_map_has_no_magic_markers() -> None:
     assert of_facts(fact())[INVERTED] - of_facts(fact(version="v1"))[INVERTED] == 8
 
 
-def test_a_raw_column_of_numbers_can_have_a_range_index_only() -> None:
+def test_a_raw_column_of_numbers_can_have_a_range_index_or_a_bloom_filter() -> None:
     whole = fact(has_dictionary=False, min_value="-3", max_value="252", rows=65_536)
-    assert of_facts(whole) == {RANGE: 8 + 22 + 1 + 8 * 8_195}
+    assert of_facts(whole) == {RANGE: 8 + 22 + 1 + 8 * 8_195, BLOOM: 224}
     for unknown in ({"data_type": "DOUBLE"}, {"data_type": "LONG", "min_value": "x"}):
         sizes = of_facts(fact(has_dictionary=False, cardinality=None, rows=65_536, **unknown))
         assert sizes == {RANGE: 8 + 22 + 8 + 64 * 8_195}
-    assert of_facts(fact(has_dictionary=False, data_type="STRING")) == {}
-    assert of_facts(fact(has_dictionary=False, is_single_value=False)) == {}
+    assert of_facts(fact(has_dictionary=False, data_type="STRING")).keys() == {BLOOM}
+    assert of_facts(fact(has_dictionary=False, is_single_value=False)).keys() == {BLOOM}
 
 
 def test_a_dictionary_of_unknown_cardinality_has_no_size() -> None:

@@ -75,3 +75,12 @@ def test_other_reasons() -> None:
     many = replace(PLAIN, is_single_value=False)
     assert refusal("b = 1", "sorted", many)[0] is Reason.MULTI_VALUE
     assert refusal("b = 1", "inverted", many)[0] is Reason.SAVES_NOTHING
+
+
+def test_a_filter_that_prunes_is_named_only_where_nothing_answers() -> None:
+    raw = replace(PLAIN, dictionary_ratio=0.0)
+    assert refusal("b = 1", "inverted,bloom", raw)[0] is Reason.NO_DICTIONARY
+    assert refusal("b = 1", "inverted,bloom")[0] is Reason.SAVES_NOTHING
+    assert refusal("b = 1", "bloom", raw)[0] is Reason.SAVES_NOTHING
+    assert refusal("b = 1", "bloom")[0] == "has_dictionary"
+    assert refusal("b > 1", "bloom", raw)[0] is Reason.PREDICATE_NOT_SERVED

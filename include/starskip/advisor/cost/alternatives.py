@@ -91,7 +91,7 @@ def _is_idle(
     beside = {other.family for other in of_column} & set(rules.yields_to(item.family))
     if not beside or item.is_drop:
         return False
-    served = [leaf for leaf in asked.get(item.column, ()) if rules.serves(item.family, leaf)]
+    served = [leaf for leaf in asked.get(item.column, ()) if rules.helps(item.family, leaf)]
     return all(any(rules.serves(family, leaf) for family in beside) for leaf in served)
 
 
@@ -144,6 +144,6 @@ def _asked(disjunct: Predicate, candidates: Candidates, rules: AccessRules, *, r
     found: dict[Index, None] = {}
     for leaf in leaves(disjunct):
         for index in candidates.get(leaf.column, ()):
-            if rules.reorders(index.family) is reorders and rules.serves(index.family, leaf):
+            if rules.reorders(index.family) is reorders and rules.helps(index.family, leaf):
                 found[index] = None
     return list(found)

@@ -45,7 +45,9 @@ def estimation_votes(
     Disjuncts are numbered in text order. Unlike in strategy leapfrog, they vote by themselves also where a
     LIMIT ends the query early. The disjuncts of the sort orders follow.
     """
-    state = SegmentState(rules, in_force=frozenset(in_force))
+    segment_rows = max(table.rows / max(table.segments, 1), 1.0)
+    values = {name: (column.cardinality or 0.0) / segment_rows for name, column in table.columns.items()}
+    state = SegmentState(rules, in_force=frozenset(in_force), values_a_row=values)
     orders = {rules.reorders(index.family) for of_column in candidates.values() for index in of_column}
     rows: list[tuple[object, ...]] = []
     for workload in shapes:

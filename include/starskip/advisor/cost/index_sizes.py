@@ -32,20 +32,22 @@ def metadata_sizes(
 ) -> pa.RecordBatch:
     """Return INDEX_SIZES of TABLE_FACTS: a row for each segment, column and family that sizes its indexes.
 
-    Columns without a dictionary are left out unless they hold one number a row.
+    Columns without a dictionary are left out unless they hold one number a row, or the family prunes by them.
     """
+    is_known = pc.fill_null(pc.greater(facts.column("cardinality"), 0), False)
     is_coded = pc.and_(facts.column("has_dictionary"), pc.greater(facts.column("cardinality"), 0))
     is_number = pc.is_in(facts.column("data_type"), value_set=pa.array(list(_RAW_BITS)))
     is_raw = pc.and_(
         pc.invert(facts.column("has_dictionary")), pc.and_(is_number, facts.column("is_single_value"))
     )
-    facts = facts.filter(pc.or_(pc.fill_null(is_coded, False), is_raw))
-    columns = _stored_columns(facts)
-    batches = [
-        _rows(facts, family.name, family.path.sizes(columns, index_format))
-        for family in families
-        if family.path is not None and family.path.sizes is not None
-    ]
+    kept = facts.filter(pc.or_(pc.fill_null(is_coded, False), is_raw))
+    pruned_by = facts.filter(pc.and_(pc.invert(facts.column("has_dictionary")), is_known))
+    batches = []
+    for family in families:
+        if family.path is not None and family.path.sizes is not None:
+            of_family = kept if family.path.prunes is None else pruned_by
+            sizes = family.path.sizes(_stored_columns(of_family), index_format)
+            batches.append(_rows(of_family, family.name, sizes))
     return pa.concat_batches(batches)
 
 
@@ -53,8 +55,9 @@ def _stored_columns(facts: pa.RecordBatch) -> StoredColumns:
     is_coded = _flags(facts, "has_dictionary")
     rows = np.maximum(_numbers(facts, "rows"), 1)
     is_v3 = pc.equal(facts.column("version"), "v3").to_numpy(zero_copy_only=False)
+    is_text = ~np.isin(facts.column("data_type").to_pylist(), list(_RAW_BITS))
     return StoredColumns(
-        cardinality=np.where(is_coded, _numbers(facts, "cardinality"), _raw_values(facts)),
+        cardinality=np.where(is_coded | is_text, _numbers(facts, "cardinality"), _raw_values(facts)),
         entries=np.maximum(_numbers(facts, "entries"), rows),
         rows=rows,
         has_dictionary=is_coded,

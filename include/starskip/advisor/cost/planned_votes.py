@@ -275,9 +275,13 @@ def _estimate_sample(
         sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
         in_force=plan.in_force,
         constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
+        values_a_row={
+            c.name: c.cardinality / facts.rows for c in facts.columns if c.cardinality and facts.rows
+        },
     )
     share = sample.share(shapes)
-    return estimate_segment(window, state, shapes, candidates, plan.rows, share)
+    has_all = whole.rows == whole.segment_rows
+    return estimate_segment(window, state, shapes, candidates, plan.rows, share, has_all_values=has_all)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""Segments that a server prunes because a column's least and greatest values rule a filter out.
+"""Segments that a server prunes because the ends of columns, or bloom filters, rule a filter out.
 
 Restates ``ColumnValueSegmentPruner``. The whole filter has to be ruled out: if one side of an OR matches no
 value, the segment is still read for the other side. A part below a NOT prunes nothing.
@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import pyarrow as pa
 
 from starskip.advisor.cost.leaf_positions import Literals, bound_texts, signed
+from starskip.pinot.column_indexes.bloom import FALSE_POSITIVE_RATIO
 from starskip.sql.predicate import And, Filtered, Leaf, Operator, Or, Predicate
+from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import ColumnWindow, RowWindow
-from starskip.tables.value_positions import ordered, value_of_type
+from starskip.tables.value_positions import ValuePositions, ordered, value_of_type
 
 _MOST_IN_VALUES = 10
 """DEFAULT_VALUE_PRUNER_IN_PREDICATE_THRESHOLD: longer lists are ignored."""
@@ -49,6 +52,49 @@ def is_pruned(predicate: Predicate, literals: Literals, ends: Mapping[str, Colum
         case Leaf(column=column) if column in ends:
             return _is_outside(predicate, literals, ends[column])
     return False
+
+
+def pruned_ratio(
+    predicate: Predicate, literals: Literals, ends: Mapping[str, ColumnEnds], lacks: Callable[[Leaf], float]
+) -> float:
+    """Return how likely a segment is pruned, by the ends of its columns and by bloom filters.
+
+    ``lacks``: how likely a bloom filter rules a leaf out.
+    """
+    match predicate:
+        case And(children):
+            return 1.0 - prod(1.0 - pruned_ratio(child, literals, ends, lacks) for child in children)
+        case Or(children):
+            return prod(pruned_ratio(child, literals, ends, lacks) for child in children)
+        case Filtered(rows, _):
+            return pruned_ratio(rows, literals, ends, lacks)
+        case Leaf():
+            return 1.0 if is_pruned(predicate, literals, ends) else lacks(predicate)
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class BloomFilters:
+    """Bloom filters that the columns of a segment could have; ``window``: all rows of it.
+
+    Only columns without a dictionary are looked at: elsewhere a value that is not there costs no entry.
+    """
+
+    window: RowWindow
+    _values: dict[str, ValuePositions] = field(default_factory=dict)
+
+    def lacking(self, leaf: Leaf, literals: Literals) -> float:
+        """Return how likely the filter of the leaf's column rules it out: never if a value is there."""
+        column = self.window.columns.get(leaf.column)
+        texts = [signed(text, slot) for slot in leaf.slots for text in literals[slot.position]]
+        if column is None or column.values is None or not texts or len(texts) > _MOST_IN_VALUES:
+            return 0.0
+        if leaf.constants or is_redacted(texts):
+            return 0.0
+        if leaf.column not in self._values:
+            self._values[leaf.column] = ValuePositions(column.values)
+        is_there = len(self._values[leaf.column].equal_to(texts)) > 0
+        return 0.0 if is_there else (1.0 - FALSE_POSITIVE_RATIO) ** len(texts)
 
 
 def _ends(column: ColumnWindow) -> pa.Array | None:

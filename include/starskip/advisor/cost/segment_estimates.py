@@ -7,7 +7,7 @@ The map step of strategy leapfrog: one segment's rows in, one row for each query
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from zlib import crc32
 
@@ -25,11 +25,17 @@ from starskip.advisor.cost.drawn_literals import LiteralDrawer, lacks_literals
 from starskip.advisor.cost.filter_cost import Answers, filter_cost, filter_entries
 from starskip.advisor.cost.leaf_masks import LEAST_UNKNOWN_RATIO, ConstantFilter
 from starskip.advisor.cost.observed_scan import observed_scan
-from starskip.advisor.cost.pruned_segments import is_pruned, segment_ends
+from starskip.advisor.cost.pruned_segments import (
+    BloomFilters,
+    ColumnEnds,
+    is_pruned,
+    pruned_ratio,
+    segment_ends,
+)
 from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.families.index import Index, by_column
 from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload
-from starskip.sql.predicate import And, Leaf, Predicate, Slot, leaves
+from starskip.sql.predicate import And, Leaf, Operator, Predicate, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.storage.schemas import ESTIMATES
 from starskip.tables.row_window import RowWindow
@@ -41,12 +47,14 @@ class SegmentState:
     """Access paths of this segment today: its sorted columns and its present indexes.
 
     ``constant_columns``: columns with one value, which are sorted whatever the order of the rows.
+    ``values_a_row``: distinct values of a column for each row of the segment, where they are known.
     """
 
     rules: AccessRules
     sorted_columns: frozenset[str] = frozenset()
     in_force: frozenset[Index] = frozenset()
     constant_columns: frozenset[str] = frozenset()
+    values_a_row: Mapping[str, float] = field(default_factory=dict)
 
     def is_free(self, leaf: Leaf) -> bool:
         """Return whether the order of the rows answers ``leaf``."""
@@ -56,6 +64,14 @@ class SegmentState:
         """Return the state of the same rows once they are sorted by ``column``."""
         return replace(self, sorted_columns=self.sorted_columns & self.constant_columns | {column})
 
+    def bloom_columns(self, alternative: frozenset[Index]) -> frozenset[str]:
+        """Return the columns by whose values segments are pruned, once ``alternative`` is applied."""
+        dropped = {index.dropped for index in alternative}
+        built = {index for index in alternative if index.dropped is None}
+        return frozenset(
+            index.column for index in (self.in_force - dropped) | built if self.rules.is_pruning(index.family)
+        )
+
     def answers(self, alternative: frozenset[Index]) -> Answers:
         """Return the entries a row that indexes read for each leaf, once ``alternative`` is applied."""
         dropped = {index.dropped for index in alternative}
@@ -63,8 +79,12 @@ class SegmentState:
         indexes = by_column((self.in_force - dropped) | built)
 
         def answers(leaf: Leaf) -> float | None:
-            kinds = (s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf))
-            return min(map(self.rules.reads_ratio, kinds), default=None)
+            kinds = [s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf)]
+            values = self.values_a_row.get(leaf.column, 0.0)
+            return min(
+                (self.rules.reads_ratio(k) + values * self.rules.dictionary_reads(k, leaf) for k in kinds),
+                default=None,
+            )
 
         return answers
 
@@ -92,8 +112,12 @@ def estimate_segment(
     candidates: Candidates,
     table_rows: int,
     share: InstanceShare | None = None,
+    *,
+    has_all_values: bool = False,
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
+
+    ``has_all_values``: the window knows the values of all rows, also of columns without dictionary.
 
     ``entries`` holds entries scanned in filter by the whole segment, one number for each alternative, in the
     order of DisjunctAlternatives; ``ns`` what they cost. A segment without rows has no estimates.
@@ -103,7 +127,7 @@ def estimate_segment(
     simulated_ratio = window.segment_rows / max(table_rows, window.segment_rows)
     orders = _SortOrders(window, state)
     drawer = LiteralDrawer(orders.today, partial(filter_cost, answers=state.answers(frozenset())))
-    ends = segment_ends(window)
+    ends, filters = segment_ends(window), BloomFilters(window)
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
@@ -113,7 +137,16 @@ def estimate_segment(
             for position, (literals, instance) in enumerate(workload.instances.items())
             if share is None or share.includes(position)
         }
-        ways = orders.ways(disjunct_alternatives(shape, candidates, state.rules))
+        disjuncts = disjunct_alternatives(shape, candidates, state.rules)
+        ways = orders.ways(disjuncts)
+        # What a filter rules out is the whole query, not one side of an OR.
+        blooms = [
+            [
+                state.bloom_columns(each) if has_all_values and one.disjunct is shape.filter else frozenset()
+                for each in one.alternatives
+            ]
+            for one in disjuncts
+        ]
         for position, (literals, instance) in asked.items():
             if is_pruned(shape.filter, literals, ends):
                 reads = [[(0.0, 0.0)] * len(each.of_alternatives) for each in ways]
@@ -121,11 +154,36 @@ def estimate_segment(
                 unknown = _unknown_ratio(orders.today, shape, literals, instance, table_rows)
                 limit = _early_limit(shape, literals, instance)
                 reads = orders.reads(ways, literals, unknown, limit)
+                if any(map(any, blooms)):
+                    left = cache(partial(_left_ratio, shape.filter, literals, ends, filters))
+                    reads = [
+                        [
+                            (entries * left(columns), ns * left(columns))
+                            for (entries, ns), columns in zip(*each, strict=True)
+                        ]
+                        for each in zip(reads, blooms, strict=True)
+                    ]
             rows.extend(
                 (window.table, workload.shape_id, number, position, *_columns(of_disjunct), simulated_ratio)
                 for number, of_disjunct in enumerate(reads)
             )
     return _estimate_rows(rows).to_batches()[0] if rows else pa.RecordBatch.from_pylist([], ESTIMATES)
+
+
+def _left_ratio(
+    predicate: Predicate,
+    literals: Literals,
+    ends: Mapping[str, ColumnEnds],
+    filters: BloomFilters,
+    columns: frozenset[str],
+) -> float:
+    """Return the share of entries that is left where the ``columns`` have bloom filters."""
+
+    def lacks(leaf: Leaf) -> float:
+        asked = leaf.operator in (Operator.EQUAL, Operator.IN) and leaf.column in columns
+        return filters.lacking(leaf, literals) if asked else 0.0
+
+    return 1.0 - pruned_ratio(predicate, literals, ends, lacks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,34 @@ class AccessRules:
             return False
         return path.serves(leaf, self.target)
 
+    def prunes(self, family: str, leaf: Leaf) -> bool:
+        """Return whether an index of ``family`` on the leaf's column lets a server leave segments out."""
+        path = self._paths.get(family)
+        return (
+            path is not None
+            and path.prunes is not None
+            and bool(leaf.column)
+            and path.prunes(leaf, self.target)
+        )
+
+    def is_pruning(self, family: str) -> bool:
+        """Return whether an index of ``family`` lets a server leave segments out."""
+        path = self._paths.get(family)
+        return path is not None and path.prunes is not None
+
+    def helps(self, family: str, leaf: Leaf) -> bool:
+        """Return whether an index of ``family`` answers the leaf or prunes by it."""
+        return self.serves(family, leaf) or self.prunes(family, leaf)
+
     def reads_ratio(self, family: str) -> float:
         """Return the entries a row that an index of ``family`` still reads to answer a predicate."""
         reads = self._paths[family].reads_ratio
         return 0.0 if reads is None else reads(self.target)
+
+    def dictionary_reads(self, family: str, leaf: Leaf) -> float:
+        """Return the entries for each value of a dictionary that an index of ``family`` costs a leaf."""
+        reads = self._paths[family].dictionary_reads
+        return 0.0 if reads is None else reads(leaf)
 
     def reorders(self, family: str) -> bool:
         """Return whether an index of ``family`` is the order of the table's rows."""

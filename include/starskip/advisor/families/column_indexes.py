@@ -1,4 +1,4 @@
-"""The families of Pinot's indexes on one column: inverted and range indexes, and the sort order."""
+"""The families of Pinot's indexes on one column: inverted, range and FST indexes, and the sort order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from operator import attrgetter
 from typing import Any
 
 from starskip.advisor.families.family import Family
+from starskip.pinot.column_indexes.bloom import BLOOM_NAME, BLOOM_PATH
+from starskip.pinot.column_indexes.fst import FST_NAME, FST_PATH
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME, INVERTED_PATH
 from starskip.pinot.column_indexes.range import RANGE_NAME, RANGE_PATH
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME, SORTED_PATH
-from starskip.pinot.column_key import ColumnsKey, SortedColumnKey
+from starskip.pinot.column_key import INVERTED_KEY, ColumnsKey, SortedColumnKey
+from starskip.pinot.config_columns import ConfigColumns
+from starskip.pinot.fst_key import FstKey
+from starskip.pinot.table_config import TableConfig
 
 
 def _inverted_document(columns: Sequence[str]) -> Mapping[str, Any]:
@@ -30,7 +35,7 @@ INVERTED = Family(
     singular="an inverted index",
     plural="inverted indexes",
     path=INVERTED_PATH,
-    config=ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns")),
+    config=INVERTED_KEY,
     document=_inverted_document,
 )
 """Inverted indexes of Pinot."""
@@ -54,3 +59,26 @@ SORTED = Family(
     document=_sorted_document,
 )
 """The sorted column of Pinot."""
+
+FST = Family(
+    name=FST_NAME,
+    singular="an FST index",
+    plural="FST indexes",
+    path=FST_PATH,
+    config=FstKey(),
+)
+"""FST indexes of Pinot, each with the inverted index that it needs."""
+
+
+def _bloom_columns(config: TableConfig) -> tuple[str, ...]:
+    return tuple(sorted(ConfigColumns(config.document, {}, (1, 0)).indexed("BLOOM")))
+
+
+BLOOM = Family(
+    name=BLOOM_NAME,
+    singular="a bloom filter",
+    plural="bloom filters",
+    path=BLOOM_PATH,
+    config=ColumnsKey("bloomFilterColumns", "BLOOM", _bloom_columns),
+)
+"""Bloom filters of Pinot."""

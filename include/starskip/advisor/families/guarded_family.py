@@ -87,7 +87,11 @@ def _check_fields(family: Family, module: str) -> None:
     lacking = [name for name in _KEY if family.config is not None and not hasattr(family.config, name)]
     if lacking:
         wrong = f"a config without {lacking[0]}"
-    of_path = () if wrong or path is None else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes")
+    of_path = (
+        ()
+        if wrong or path is None
+        else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes", "prunes", "dictionary_reads")
+    )
     functions = {name: getattr(family, name) for name in _FUNCTIONS}
     functions |= {name: getattr(path, name) for name in of_path}
     wrong = next(

@@ -32,7 +32,11 @@ from starskip.advisor.selection.choice_steps import (
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
+from starskip.advisor.selection.harmed_shapes import harmed_shapes
+from starskip.advisor.selection.own_index_notes import own_index_notes
+from starskip.advisor.selection.raw_columns import raw_column_notes
 from starskip.advisor.selection.refusals import refusals
+from starskip.advisor.selection.segment_notes import segment_notes
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.time_saving import TimeSaving, time_saving
@@ -111,6 +115,14 @@ def _advised(question: TableQuestion) -> TableAdvice:
         mistrust=doubts,
         times=times,
         time=_time(by_time, times, told, plain),
+        notes=_notes(tonight, plain, told),
+        harmed=harmed_shapes(
+            told.lists,
+            told.indexes,
+            tonight.window.shapes,
+            question.parsed,
+            question.settings.scoring.pinot_version,
+        ),
     )
 
 
@@ -133,11 +145,33 @@ def _time(
     return time_saving(by_time.window, times, whole, told.indexes, answers, error)
 
 
+def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
+    question = tonight.question
+    found = own_index_notes(question.parsed, question.overview)
+    if question.overview is not None:
+        found += segment_notes(question.parsed, question.overview, question.configs)
+    return (*found, *_raw_columns(tonight, answers, columns))
+
+
+def _raw_columns(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
+    question = tonight.question
+    terms = question.settings.advice
+    if question.overview is None or question.rows is None or not question.is_enough:
+        return ()
+    # The leaf of a multi-stage query does not show what the stages above it join and group by.
+    if question.leaves or tonight.evidence.lack(terms.min_drop_queries, terms.max_drop_unparsed_ratio):
+        return ()
+    chosen = {index.column for index in columns.indexes}
+    chosen.update(name for answer in answers.answers for name in answer.columns)
+    return raw_column_notes(question.parsed, question.overview, question.configs, question.rows, chosen)
+
+
 def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
     question, window = tonight.question, tonight.window
     if not question.parsed or not question.is_enough or tonight.drops_withheld:
         return ()
-    names = {family.name for family in tonight.paths}
+    # Segments that are pruned cost time also where they cost no entries.
+    names = {family.name for family in tonight.paths if family.path is None or family.path.prunes is None}
     found = unneeded_indexes(
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),

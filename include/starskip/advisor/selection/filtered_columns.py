@@ -21,12 +21,14 @@ Uses = Iterable[tuple[QueryShape, int]]
 class _Use:
     """Filters on a column: number of queries, operators, and the families that would serve some.
 
-    ``skips``: whether some query does without an index on it.
+    ``pruning``: families that would leave segments out by some. ``skips``: whether some query does without an
+    index on it.
     """
 
     queries: int = 0
     operators: set[Operator] = field(default_factory=set)
     serving: set[str] = field(default_factory=set)
+    pruning: set[str] = field(default_factory=set)
     skips: bool = False
 
 
@@ -95,7 +97,7 @@ def answering_indexes(shapes: Uses, indexes: Collection[Index], rules: AccessRul
     return frozenset(
         item
         for item in indexes
-        if any(leaf.column == item.column and rules.serves(item.family, leaf) for leaf in asked)
+        if any(leaf.column == item.column and rules.helps(item.family, leaf) for leaf in asked)
     )
 
 
@@ -113,6 +115,7 @@ def _uses(shapes: Uses, families: Sequence[Family], rules: AccessRules) -> Mappi
                 use.operators.add(leaf.operator)
                 use.skips |= bool(leaf.skipped_indexes)
                 use.serving.update(family.name for family in families if rules.serves(family.name, leaf))
+                use.pruning.update(family.name for family in families if rules.prunes(family.name, leaf))
                 use.queries += queries if name not in counted else 0
                 counted.add(name)
     return uses
@@ -129,6 +132,7 @@ def _why(
     if column is None:
         return Reason.UNKNOWN_COLUMN, "no segment of the table has this column"
     serving = [family for family in families if family.name in use.serving]
+    serving = serving or [family for family in families if family.name in use.pruning]
     if not serving:
         asked = ", ".join(sorted(operator.value for operator in use.operators))
         skipping = ", or with skipIndexes" if use.skips else ""

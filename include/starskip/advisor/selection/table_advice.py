@@ -12,6 +12,7 @@ from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.latency.shape_times import ShapeTimes
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
+from starskip.advisor.selection.harmed_shapes import HarmedShape
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.time_saving import TimeSaving
 from starskip.advisor.selection.vote_list import IndexSet
@@ -109,7 +110,8 @@ class TableAdvice:
     column to sort by, beside the present indexes; None if it was not asked for. ``drops_withheld``: why
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
     queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
-    families of users' own that failed, each with its fault. ``unit``: the unit in which the choice was made,
+    families of users' own that failed, each with its fault. ``harmed``: shapes that read more with it.
+    ``notes``: what no index that may be chosen can do. ``unit``: the unit in which the choice was made,
     "ms" or "entries"; curve, reasons of refusals and ``bound`` are in it, all other savings in entries.
     ``mistrust``: why the latency model cannot be trusted, empty if it can. ``times``: the model, and
     ``time`` what all changes save by it; None if the log has no latencies.
@@ -132,6 +134,8 @@ class TableAdvice:
     mistrust: str = ""
     times: ShapeTimes | None = None
     time: TimeSaving | None = None
+    harmed: tuple[HarmedShape, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def gap_ratio(self) -> float | None:

@@ -75,7 +75,9 @@ class AccessPath:
     ``reorders``: the index is the order of the table's rows, so a table has one at most. ``yields_to``:
     families that make this one unnecessary where they answer all predicates on the column. ``segment_index``:
     its name in the metadata of segments, empty if these do not show it. ``sizes`` and ``window_bytes``: its
-    bytes, from metadata and from rows; without them its size is not known.
+    bytes, from metadata and from rows; without them its size is not known. ``prunes``: whether a server may
+    leave out a segment by the index, since it holds no value that a predicate asks for. ``dictionary_reads``:
+    entries for each value of a segment's dictionary that answering a predicate costs.
     """
 
     serves: Callable[[Leaf, TargetVersion], bool]
@@ -86,3 +88,5 @@ class AccessPath:
     segment_index: str = ""
     sizes: Callable[[StoredColumns, IndexFormat], StoredSizes] | None = None
     window_bytes: WindowBytes | None = None
+    prunes: Callable[[Leaf, TargetVersion], bool] | None = None
+    dictionary_reads: Callable[[Leaf], float] | None = None
