@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 STARSKIP = str(Path(sys.executable).with_name("starskip"))
 LOG = SAMPLE / "logs" / "broker-2026-11-18.log.gz"
-SAVING_TOLERANCE = 0.02
+SAVING_TOLERANCE = 0.005
 """Share by which a saving may differ: of 300,000 rows of lineitem 131,072 are pulled, in runs of 16."""
 
 
