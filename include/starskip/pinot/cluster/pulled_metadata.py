@@ -144,7 +144,9 @@ def _stored(column: Mapping[str, Any], is_coded: bool, rows: int) -> dict[str, i
     if column.get("sorted"):
         forward = 8 * cardinality
     else:
-        forward = entries * max(int(column.get("bitsPerElement") or 1), 1) // 8
+        # Of several values a row, one more bit says whether a value is the row's first.
+        more = 0 if column.get("singleValue", True) else 1
+        forward = entries * (max(int(column.get("bitsPerElement") or 1), 1) + more) // 8
     return {"dictionary": max(cardinality * width, 1), "forward_index": max(forward, 1)}
 
 
