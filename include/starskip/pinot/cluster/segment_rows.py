@@ -43,7 +43,7 @@ _TYPES: dict[str, tuple[pa.DataType, Callable[[Any], Any]]] = {
 """The Arrow type of each data type, as windows of tars have it, and how JSON's values become it."""
 
 _CASTS = {"BIG_DECIMAL": "STRING", "TIMESTAMP": "LONG"}
-"""Types that are asked for as another: JSON numbers are not exact, and a broker writes instants in its zone."""
+"""Types that are asked for as another: JSON numbers are not exact, and a broker writes in its own zone."""
 
 
 @dataclass(frozen=True, slots=True)
