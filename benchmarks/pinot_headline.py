@@ -58,7 +58,7 @@ def main() -> None:
         jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
         with tempfile.TemporaryDirectory() as scratch:
             folder, log = Path(scratch), SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
-            advice, configs = _advice(log, tables, folder)
+            advice, configs = advised(log, tables, folder)
             records = records_of(log)
             (folder / "pinot").mkdir()
             _told("starting Pinot")
@@ -73,7 +73,9 @@ def main() -> None:
         sys.exit(str(error))
 
 
-def _advice(log: Path, tables: Sequence[str], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def advised(
+    log: Path, tables: Sequence[str], folder: Path, unit: str = "auto"
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what ``starskip tune`` says of each table, and the table configs that it writes."""
     settings = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["settings"]
     given = [f"{group}.{name}={value}" for group, named in settings.items() for name, value in named.items()]
@@ -82,7 +84,7 @@ def _advice(log: Path, tables: Sequence[str], folder: Path) -> tuple[dict[str, A
         *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(log)),
         *("--segments", str(SEGMENTS), "--tables", ",".join(tables), "--index", "all", "--format", "json"),
         *("--table-config", *(str(SAMPLE / "config" / f"{table}_table.json") for table in tables)),
-        *("--output", *map(str, written), "--pinot-version", "0.11.0"),
+        *("--output", *map(str, written), "--pinot-version", "0.11.0", "--unit", unit),
         *(word for each in given for word in ("--set", each)),
     ]
     _told("asking starskip tune")
@@ -97,12 +99,7 @@ def _measured(
     pinot: RunningPinot, table: str, proposed: dict[str, Any], records: pa.Table, folder: Path
 ) -> dict[str, Replayed]:
     """Return what the table's queries scanned by the log, and scan as it is, with indexes, and with all."""
-    config = json.loads((SAMPLE / "config" / f"{table}_table.json").read_text())
-    pinot.create_table(json.loads((SAMPLE / "config" / f"{table}_schema.json").read_text()), config)
-    files = list_segments(SEGMENTS, [table])
-    for file in files:
-        pinot.upload_segment(table, Path(file.path))
-    pinot.wait_for_rows(table, sum(read_segment_facts(file).rows for file in files))
+    config = load_sample(pinot, table)
     left_out = ("starTreeIndexConfigs", "enableDynamicStarTreeCreation")
     of_columns = {name: v for name, v in proposed["tableIndexConfig"].items() if name not in left_out}
     found = {"log": _replayed(records, table)}
@@ -120,6 +117,17 @@ def _measured(
         (folder / "replayed.log").write_bytes(pinot.query_log[start:])
         found[name] = _replayed(records_of(folder / "replayed.log"), table)
     return found
+
+
+def load_sample(pinot: RunningPinot, table: str) -> dict[str, Any]:
+    """Create a table of the sample, upload its segments, and return its config."""
+    config: dict[str, Any] = json.loads((SAMPLE / "config" / f"{table}_table.json").read_text())
+    pinot.create_table(json.loads((SAMPLE / "config" / f"{table}_schema.json").read_text()), config)
+    files = list_segments(SEGMENTS, [table])
+    for file in files:
+        pinot.upload_segment(table, Path(file.path))
+    pinot.wait_for_rows(table, sum(read_segment_facts(file).rows for file in files))
+    return config
 
 
 def records_of(log: Path) -> pa.Table:

@@ -171,6 +171,13 @@ class RunningPinot:
                         raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_ends()}")
                     time.sleep(0.1)
 
+    def recommend(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what Pinot's own recommender says to its input."""
+        with self._told():
+            path, right = "/tables/recommender", "Recommender (READ)"
+            found: dict[str, Any] = self.cluster.controller.session.request("PUT", path, right, body=asked)
+        return found
+
     def index_maps(self, table: str) -> dict[str, bytes]:
         """Return the server's own tables of contents of its v3 segments, by segment."""
         folder = self.processes["server"].folder / "data" / f"{table}_OFFLINE"
