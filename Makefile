@@ -35,7 +35,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -106,6 +106,9 @@ pinot-demo: java $(INSTALLED) ## Show the loop on a real Pinot: pull, advise, ap
 
 bench-pinot-headline: java $(INSTALLED) ## Print what the sample's advice says that it saves, beside what a real Pinot 0.11 then scans; needs Maven (ARGS="--tables lineitem")
 	@$(PYTHON) benchmarks/pinot_headline.py $(ARGS)
+
+bench-applied: java $(INSTALLED) ## Print what advice for the sample's tables really saves in a real Pinot 0.11, beside Pinot's own recommender; needs Maven (ARGS="--tables lineitem")
+	@$(PYTHON) benchmarks/applied.py $(ARGS)
 
 bench-latency: java $(INSTALLED) ## Print milliseconds promised beside measured ones of index sets in a real Pinot 0.11 of 8 M rows, in an hour; needs Maven (ARGS="--table orders --keep DIR")
 	@$(PYTHON) benchmarks/latency.py $(ARGS)

@@ -1,4 +1,4 @@
-"""Advice for the sample's tables applied to a real Apache Pinot 0.11.0, beside what Pinot's own recommender says.
+"""Advice for the sample's tables applied to a real Apache Pinot 0.11.0, beside Pinot's own recommender.
 
 Starts Pinot (fetched with Maven, once) with the sample's segments. A day of the sample's log is asked again
 of each table as it is, with what ``starskip tune`` advises by entries and by time, and with the indexes of
@@ -33,8 +33,10 @@ AS_IT_IS, BY_ENTRIES, BY_TIME, RECOMMENDER = "as it is", "by entries", "by time"
 
 @dataclass(slots=True)
 class Applied:
-    """One config, and what it did: bytes on the server, seconds of its slowest reload, by text the least time
-    in ms and the entries in filter and post filter.
+    """One config, and what it did.
+
+    ``size_bytes``: of the table on the server. ``reload_seconds``: of the slowest reload. ``entries``: by
+    text, in filter and post filter.
     """
 
     config: Mapping[str, Any]
