@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from index_choice import advised, in_force
 from settings_with import settings_with
+from starskip.advisor.families.families import families_named
 from starskip.advisor.families.index import Index, parse_index
+from starskip.advisor.selection.advise_table import advise_table
 from starskip.advisor.selection.look_back import NightVotes
 from starskip.advisor.selection.past_nights import NO_PAST, PastNights, night_votes
 from starskip.advisor.selection.table_advice import TableAdvice
+from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -52,6 +56,7 @@ def votes(rows: Sequence[Vote]) -> pa.Table:
                 "saving_entries": saving,
                 "saving_entries_squared": saving**2,
                 "saving_entries_cross": saving**2,
+                "saving_priced_entries": saving,
                 "is_complete": True,
             }
             for voter, text, saving in rows
@@ -197,3 +202,27 @@ def test_a_sort_order_takes_the_room_that_k_leaves() -> None:
     assert not any(item.index.family == "sorted" for item in beside.refused)
     (order,) = [item for item in alone.refused if item.index.family == "sorted"]
     assert order.detail.endswith(" of the entries in filters"), "beside an index no order is simulated"
+
+
+def test_what_was_decided_against_is_not_proposed_again_until_it_saves_more() -> None:
+    """Another index takes its place in the choice, and the reason says who said what."""
+    both: list[Vote] = [WANTS_B, (shape("c = 1", 50_000), "inverted:c", 50_000.0)]
+    shapes = [voter for voter, _, _ in both]
+    asked: list[tuple[str, float]] = []
+
+    def decided(index: str, saving: float) -> str:
+        asked.append((index, saving))
+        return "it was rejected: too large" if index == "inverted:b" and saving < 0.9 else ""
+
+    question = TableQuestion(
+        "t", shapes, votes(both), table("bc"), settings_with(), families_named("all"), decided_against=decided
+    )
+    found = advise_table(question)
+    assert chosen(found) == ["inverted:c"]
+    assert dict(asked)["inverted:b"] == pytest.approx(2 / 3)
+    refusals = {str(each.index): (each.code, each.detail) for each in found.refused}
+    assert refusals["inverted:b"] == ("decided_against", "it was rejected: too large")
+    assert chosen(advise_table(replace(question, decided_against=lambda _index, _saving: ""))) == [
+        "inverted:b",
+        "inverted:c",
+    ]

@@ -51,6 +51,7 @@ def publish(
         "saving_entries": saving,
         "saving_entries_squared": saving**2,
         "saving_entries_cross": saving * 100,
+        "saving_priced_entries": saving,
         "is_complete": True,
     }
     zeros = {f.name: 0 for f in WORKLOAD if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)}

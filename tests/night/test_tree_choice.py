@@ -59,6 +59,7 @@ def votes() -> pa.Table:
             "saving_entries": 100_000.0,
             "saving_entries_squared": 1e10,
             "saving_entries_cross": 1e10,
+            "saving_priced_entries": 100_000.0,
             "is_complete": True,
         }
         for voter, column in ((A, "a"), (B, "b"))

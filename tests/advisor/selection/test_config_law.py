@@ -147,6 +147,7 @@ def votes(shapes: list[ShapeWorkload]) -> pa.Table:
             "saving_entries": 900_000.0 - leg,
             "saving_entries_squared": 900_000.0**2,
             "saving_entries_cross": 900_000.0**2,
+            "saving_priced_entries": 900_000.0 - leg,
             "is_complete": True,
         }
         for name, voter in zip(NAMES, shapes, strict=True)

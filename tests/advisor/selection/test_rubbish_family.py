@@ -56,6 +56,7 @@ VOTED = pa.Table.from_pylist(
             "saving_entries": saving,
             "saving_entries_squared": saving**2,
             "saving_entries_cross": saving**2,
+            "saving_priced_entries": saving,
             "is_complete": True,
         }
         for voter, index, saving in zip(

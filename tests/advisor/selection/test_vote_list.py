@@ -51,12 +51,13 @@ def test_lists_are_read_from_votes_rows() -> None:
         "table": "t",
         "saving_entries_squared": 1.0,
         "saving_entries_cross": 2.0,
+        "saving_priced_entries": 3.0,
         "is_complete": True,
     }
     found = vote_lists(pa.Table.from_pylist([constant | row for row in rows], schema=VOTES))
     assert found == [
-        VoteList("t", "s", 0, {sets(A): Saving(5, 1, 2), sets(A, B): Saving(7, 1, 2)}, True),
-        VoteList("t", "s", 1, {sets(A): Saving(2, 1, 2)}, True),
+        VoteList("t", "s", 0, {sets(A): Saving(5, 1, 2, 3), sets(A, B): Saving(7, 1, 2, 3)}, True),
+        VoteList("t", "s", 1, {sets(A): Saving(2, 1, 2, 3)}, True),
     ]
 
 

@@ -31,6 +31,7 @@ class Reason(Enum):
     NO_QUERY = "no_query"
     CANNOT_BE = "cannot_be"
     BREAKS_CONFIG_RULE = "breaks_config_rule"
+    DECIDED_AGAINST = "decided_against"
     SAVES_NOTHING = "saves_nothing"
     READS_MORE_ENTRIES = "reads_more_entries"
     BELOW_MIN_GAIN = "below_min_gain"

@@ -23,13 +23,13 @@ from starskip.advisor.workload.shape_entries import ShapeEntries
 class DesirableEntries:
     """At most ``entries`` a query, for the share ``probability`` of all queries.
 
-    ``lists``: votes in entries, by which it is judged.
+    ``lists``: votes in entries, by which it is judged; None where the choice itself is made by such votes.
     """
 
     entries: float
     probability: float
     shapes: Mapping[str, ShapeEntries]
-    lists: Sequence[VoteList] = ()
+    lists: Sequence[VoteList] | None = None
 
 
 def entries_percentile(

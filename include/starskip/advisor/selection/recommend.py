@@ -195,7 +195,8 @@ def _enough(sets: Sequence[Sequence[Index]], task: _Task) -> tuple[Index, ...] |
     if wanted is None:
         return None
     for indexes in sets:
-        scanned = entries_percentile(wanted.lists, indexes, wanted.shapes, wanted.probability)
+        lists = task.lists if wanted.lists is None else wanted.lists
+        scanned = entries_percentile(lists, indexes, wanted.shapes, wanted.probability)
         if scanned <= wanted.entries:
             return tuple(indexes)
     return None

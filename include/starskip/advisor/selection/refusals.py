@@ -27,6 +27,7 @@ def refusals(
     """
     orders = order.refused if order and not order.chosen else ()
     return (
+        *tonight.decided_against,
         *columns.recommendation.refused,
         *[each for each in orders if each.reason is Reason.OVER_MAX_INDEXES][:1],
         *_answered_by_another(tonight, answers, columns),
@@ -72,5 +73,5 @@ def _without_votes(tonight: Tonight) -> tuple[Verdict, ...]:
         return ()
     voted = {item for votes in tonight.window.lists for item in votes.indexes if not item.is_drop}
     breaking = breaking_config_rules(question.uses, question.overview, paths, rules)
-    told = voted.union(each.index for each in breaking)
+    told = voted.union(each.index for each in (*breaking, *tonight.decided_against))
     return (*breaking, *columns_without_votes(question.uses, question.overview, told, paths, rules))

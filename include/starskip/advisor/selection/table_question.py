@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -33,6 +33,8 @@ class TableQuestion:
     which nothing can be recommended. The sort orders among ``families`` are chosen beside the other families,
     or alone if no other is asked for. ``rows``: where answers may read the table's rows; None if they may
     not. ``skips``: the offers of families of indexes of files, which another engine's logs vote for.
+    ``decided_against``: returns for an index and its saving by itself, a share of all entries, why it must
+    not be proposed again yet; empty if it may.
     """
 
     table: str
@@ -47,6 +49,7 @@ class TableQuestion:
     rows: RowSource | None = None
     leaves: int = 0
     skips: Sequence[FileSkips] = ()
+    decided_against: Callable[[str, float], str] = lambda _index, _saving: ""
 
     @property
     def parsed(self) -> list[ShapeWorkload]:

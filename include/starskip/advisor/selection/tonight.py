@@ -23,7 +23,13 @@ from starskip.advisor.selection.past_nights import NO_PAST, night_votes
 from starskip.advisor.selection.recommendation import Budget
 from starskip.advisor.selection.table_advice import VotedNights
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.vote_list import IndexSet, VoteList, lists_of
+from starskip.advisor.selection.vote_list import (
+    IndexSet,
+    VoteList,
+    building_lists,
+    lists_of,
+    total_saving,
+)
 from starskip.advisor.workload.logged_queries import LoggedQueries, logged_queries
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.advisor.workload.unlogged_texts import REDACTED_ERROR_RATIO, UnloggedTexts
@@ -72,8 +78,9 @@ class Tonight:
 
     ``votes``: of tonight alone; ``window``: of all nights that vote, restated for tonight's indexes.
     ``evidence``: the queries of these nights, which drops are judged by. ``offers``: answers of whole
-    queries, by family. ``barred``: answers that the table config must not have. ``plain``: the same in
-    entries, where window and offers are in milliseconds.
+    queries, by family. ``barred``: answers that the table config must not have, or that somebody
+    decided against; ``decided_against``: indexes on columns of this kind, which do not vote. ``plain``: the
+    same in entries, where window and offers are in milliseconds.
     """
 
     question: TableQuestion
@@ -84,6 +91,7 @@ class Tonight:
     budget: Budget
     offers: Mapping[str, AnswerOffer]
     barred: Sequence[tuple[AnswerCandidate, Verdict]] = ()
+    decided_against: Sequence[Verdict] = ()
     plain: Tonight | None = None
 
     @property
@@ -160,7 +168,10 @@ def tonight_of(question: TableQuestion) -> Tonight:
     earlier = past.comparable_with(tonight)
     window = _of_candidates(look_back(tonight, earlier), question)
     log = logged_queries(question.shapes, question.leaves)
-    offers, barred = _without_barred(question, _offers(question, window))
+    offers, barred = _without_barred(question, _offers(question, window), window)
+    decided = _decided_against(question, window)
+    kept = {item for votes in window.lists for item in votes.indexes} - {each.index for each in decided}
+    window = replace(window, lists=lists_of(window.lists, kept)) if decided else window
     return Tonight(
         question,
         log,
@@ -170,6 +181,7 @@ def tonight_of(question: TableQuestion) -> Tonight:
         _budget(question, window, log),
         offers,
         barred,
+        decided,
     )
 
 
@@ -234,20 +246,41 @@ def _offers(question: TableQuestion, window: NightVotes) -> dict[str, AnswerOffe
 
 
 def _without_barred(
-    question: TableQuestion, offers: Mapping[str, AnswerOffer]
+    question: TableQuestion, offers: Mapping[str, AnswerOffer], window: NightVotes
 ) -> tuple[dict[str, AnswerOffer], list[tuple[AnswerCandidate, Verdict]]]:
-    """Return the offers without candidates whose config breaks a rule of Pinot's, and these candidates."""
+    """Return the offers without candidates that must not be proposed, and these candidates."""
     kept, barred = {}, []
     for family in question.families.known:
         if family.name not in offers:
             continue
         offer = offers[family.name]
-        reasons = [_breaks(question, family, each) for each in offer.candidates]
-        told = list(zip(offer.candidates, reasons, strict=True))
-        broken = Reason.BREAKS_CONFIG_RULE
-        barred += [(each, refused(each.index, broken, why)) for each, why in told if why]
+        told = [(each, _barred(question, family, each, window)) for each in offer.candidates]
+        barred += [(each, why) for each, why in told if why]
         kept[family.name] = replace(offer, candidates=tuple(each for each, why in told if not why))
     return kept, barred
+
+
+def _barred(
+    question: TableQuestion, family: Family, candidate: AnswerCandidate, window: NightVotes
+) -> Verdict | None:
+    if why := _breaks(question, family, candidate):
+        return refused(candidate.index, Reason.BREAKS_CONFIG_RULE, why)
+    saving = sum(candidate.saving_entries.values()) / max(window.all_entries, 1.0)
+    name = f"{candidate.index.family}:{','.join(candidate.columns)}"
+    if why := question.decided_against(name, saving):
+        return refused(candidate.index, Reason.DECIDED_AGAINST, why, saving)
+    return None
+
+
+def _decided_against(question: TableQuestion, window: NightVotes) -> list[Verdict]:
+    """Return a refusal for each index on columns that must not be proposed again yet."""
+    building = building_lists(window.lists)
+    found = []
+    for index in sorted({item for votes in building for item in votes.indexes}):
+        saving = total_saving(building, [index]) / max(window.all_entries, 1.0)
+        if why := question.decided_against(str(index), saving):
+            found.append(refused(index, Reason.DECIDED_AGAINST, why, saving))
+    return found
 
 
 def _breaks(question: TableQuestion, family: Family, candidate: AnswerCandidate) -> str:
