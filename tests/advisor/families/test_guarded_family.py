@@ -130,6 +130,16 @@ def test_an_outage_of_a_store_passes(family: Any) -> None:
             lambda f: f.path.window_bytes(None, 1, 1, None),
             "window_bytes of -1, not a finite number of at least 0",
         ),
+        (
+            "path=AccessPath(lambda *_: True, lambda column: None, prunes=lambda *_: None)",
+            lambda f: f.path.prunes(None, None),
+            "prunes returned NoneType, not bool",
+        ),
+        (
+            "path=AccessPath(lambda *_: True, lambda column: None, dictionary_reads=lambda _: -1)",
+            lambda f: f.path.dictionary_reads(None),
+            "dictionary_reads of -1",
+        ),
         ("answer=lambda: None", lambda f: f.answer(queries()), "answer raised TypeError"),
         (
             "document=lambda columns: {'x': {1, 2}}, answer=raising",

@@ -52,6 +52,8 @@ def guarded(family: Family, module: str) -> Family:
             "reads_ratio": _number_of("reads_ratio"),
             "sizes": _sizes,
             "window_bytes": _window_bytes,
+            "prunes": of_type(bool, np.bool_),
+            "dictionary_reads": _number_of("dictionary_reads"),
         }
         found = {name: watched(name, check, getattr(path, name)) for name, check in checks.items()}
         path = replace(path, **found)
