@@ -36,8 +36,10 @@ FLOORS = [
     {"advisor.workload", "advisor.latency", "advisor.verification"},
     {"advisor.run"},
     {"advisor.families"},
+    {"advisor.ledger"},
     {"advisor.cost"},
     {"advisor.selection"},
+    {"advisor.deployment"},
     # The rim.
     {"night"},
     {"reports"},
