@@ -26,6 +26,7 @@ HOMES: Mapping[str, tuple[str, ...]] = {
     "airflow": ("airflow",),
     "delta": ("lake.delta",),
     "iceberg": ("lake.iceberg",),
+    "pinot": ("pinot.cluster",),
     "spark": ("spark", "night.job", "night.stage_job"),
 }
 """Modules that may import libraries of an extra at their top; others import them as they import those."""

@@ -52,6 +52,19 @@ class SourceOutage(TransientError, SourceError):
     """A store of sources that does not answer, or that answers that it cannot just now."""
 
 
+class UnknownOutcome(SourceOutage):
+    """A change that was asked for and not answered: reading again tells whether it was made."""
+
+
+class AccessRefused(SourceError):
+    """A source that wants other credentials; ``right`` is the permission that they need."""
+
+    def __init__(self, message: str, *, source: str, right: str) -> None:
+        """Keep the right beside the message."""
+        super().__init__(message, source=source)
+        self.right = right
+
+
 class StaleTree(SourceError):
     """A star-tree whose table has changed since the tree was built; it never answers."""
 

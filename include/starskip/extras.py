@@ -36,6 +36,7 @@ EXTRAS: Mapping[str, Extra] = {
     "geospatial": Extra("shapes such as those of ST_Contains", {"shapely": "shapely"}),
     "iceberg": Extra("Iceberg tables", {"pyiceberg": "pyiceberg"}),
     "opensearch": Extra("metadata in OpenSearch", {"opensearchpy": "opensearch-py", "tenacity": "tenacity"}),
+    "pinot": Extra("requests to a live Pinot", {"httpx": "httpx", "tenacity": "tenacity"}),
     "reports": Extra("pictures in reports", {"vl_convert": "vl-convert-python"}),
     "spark": Extra("Spark sessions", {"pyspark": "pyspark", "pandas": "pandas"}),
     "star-trees": Extra(

@@ -1,0 +1,165 @@
+"""The REST of Pinot's controller, as far as an advisor needs it.
+
+Versions are told apart by what the controller answers, not by their numbers. Requests that change something
+are never repeated where they may have been carried out: they raise UnknownOutcome, and reading again tells.
+Names of rights are those of Pinot 1.x, with the permission of its Basic authentication behind them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from starskip.errors import AccessRefused, MissingSource, SourceError
+from starskip.pinot.cluster.pinot_session import PinotSession
+from starskip.pinot.cluster.reload_answers import ReloadStatus, reload_jobs, reload_status
+from starskip.pinot.hybrid_tables import TABLE_TYPES, without_type
+
+Config = dict[str, Any]
+
+_VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
+_OF_TABLE = "GetTableConfig (READ)"
+_METADATA = "GetMetadata (READ)"
+
+
+@dataclass(frozen=True, slots=True)
+class Controller:
+    """A cluster's controller. ``T`` is a table's name, ``T_OFFLINE`` and ``T_REALTIME`` one with its type."""
+
+    session: PinotSession
+
+    def version(self) -> str:
+        """Return the number of Pinot's version, such as 1.5.1, empty if it tells none."""
+        found = self.session.get("/version", "GetVersion (READ)")
+        numbers = (_VERSION.match(str(each)) for each in found.values()) if isinstance(found, dict) else ()
+        return next((number[0] for number in numbers if number), "")
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of all tables, without types, sorted; those of a database begin with its name."""
+        return tuple(sorted(self._mapping("/tables", "GetTable (READ)").get("tables", ())))
+
+    def table_configs(self, table: str) -> dict[str, Config]:
+        """Return OFFLINE, REALTIME or both with their configs; raises MissingSource for an unknown table.
+
+        Pinot before 1.3 puts the values of ``${…}`` into them.
+        """
+        found = self._mapping(f"/tables/{_part(table)}", _OF_TABLE)
+        configs = {each: found[each] for each in TABLE_TYPES if isinstance(found.get(each), dict)}
+        if not configs:
+            raise MissingSource(f"Pinot has no table {table}", source=table)
+        return configs
+
+    def schema(self, table: str) -> dict[str, Any]:
+        """Return the schema of a table."""
+        return self._mapping(f"/tables/{_part(without_type(table)[0])}/schema", "GetSchema (READ)")
+
+    def segments(self, table_with_type: str) -> tuple[str, ...]:
+        """Return the names of the segments of one type, sorted; consuming ones are among them."""
+        name, table_type = without_type(table_with_type)
+        kinds = {"type": table_type} if table_type else {}
+        found = self.session.get(f"/segments/{_part(name)}", "GetSegment (READ)", kinds)
+        by_type = found if isinstance(found, list) else []
+        names = {each for of in by_type for kind in of if kind == table_type for each in of[kind]}
+        return tuple(sorted(names))
+
+    def segment_metadata(self, table_with_type: str, segment: str, columns: str = "*") -> dict[str, Any]:
+        """Return what ZooKeeper and the servers know of one segment.
+
+        ``columns``: asked of the servers, empty for none; they stand under ``columns``, their indexes under
+        ``indexes``. If no server answers, both are left out.
+        """
+        path = f"/segments/{_part(table_with_type)}/{_part(segment)}/metadata"
+        asked = {"columns": columns} if columns else {}
+        return dict(self._checked(self.session.get(path, _METADATA, asked), path))
+
+    def sizes(self, table: str) -> dict[str, Any]:
+        """Return the bytes of a table by segments and servers, under offlineSegments and realtimeSegments."""
+        return self._mapping(f"/tables/{_part(table)}/size", "GetSize (READ)", {"detailed": "true"})
+
+    def put_table_config(self, table_with_type: str, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a whole config of one type, and return the keys that Pinot drops since it does not know them.
+
+        Raises UnknownOutcome if it may have been written or not: read the config again.
+        """
+        path = f"/tables/{_part(table_with_type)}"
+        answer = self.session.request("PUT", path, "UpdateTableConfig (UPDATE)", body=config)
+        return dict(self._checked(answer, path).get("unrecognizedProperties") or {})
+
+    def validate_table_config(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Check a config without writing it, and return the keys that Pinot would drop."""
+        path, right = "/tables/validate", "ValidateTableConfigs (CREATE)"
+        answer = self.session.request("POST", path, right, body=config, is_repeatable=True)
+        return dict(self._checked(answer, path).get("unrecognizedProperties") or {})
+
+    def reload(self, table_with_type: str, segment: str = "", server: str = "") -> tuple[str, ...]:
+        """Have segments reloaded, one if it is named, on one server if that is; return the ids of the jobs.
+
+        Pinot before 1.3 takes no notice of ``server`` and would reload all: this raises SourceError then.
+        """
+        if server and self.needs_reload(table_with_type) is None:
+            words = "this version of Pinot cannot reload the segments of one server: 1.3 can"
+            raise SourceError(f"{table_with_type}: {words}", source=table_with_type)
+        of_segment = f"/{_part(segment)}" if segment else ""
+        path = f"/segments/{_part(table_with_type)}{of_segment}/reload"
+        params = {"targetInstance": server} if server else {}
+        return reload_jobs(self.session.request("POST", path, "ReloadSegment (UPDATE)", params=params))
+
+    def reload_status(self, job: str) -> ReloadStatus:
+        """Return the progress of a reload; raises MissingSource for a job that is not known any more."""
+        path = f"/segments/segmentReloadStatus/{_part(job)}"
+        return reload_status(self._mapping(path, "GetSegmentReloadStatus (READ)"))
+
+    def needs_reload(self, table_with_type: str) -> bool | None:
+        """Return whether a segment is not as the config says, consuming ones apart.
+
+        None where the version has no such question: Pinot before 1.3.
+        """
+        try:
+            found = self._mapping(f"/segments/{_part(table_with_type)}/needReload", _METADATA)
+        except MissingSource:
+            return None
+        return bool(found.get("needReload"))
+
+    def config_version(self, table_with_type: str) -> int | None:
+        """Return how often a config was written, by ZooKeeper; None where the role may not read it."""
+        try:
+            cluster = self._mapping("/cluster/info", "GetClusterConfig (READ)").get("clusterName")
+            path = f"/{cluster}/PROPERTYSTORE/CONFIGS/TABLE/{table_with_type}"
+            version = self._mapping("/zk/stat", "GetZnode (READ)", {"path": path}).get("version")
+        except (AccessRefused, MissingSource):
+            return None
+        return version if isinstance(version, int) else None
+
+    def consuming_segments(self, table: str) -> dict[str, Sequence[Any]]:
+        """Return the consuming segments of a REALTIME table, with what each replica says of them."""
+        path = f"/tables/{_part(without_type(table)[0])}/consumingSegmentsInfo"
+        found = self._mapping(path, "GetConsumingSegments (READ)").get("_segmentToConsumingInfoMap")
+        return dict(found or {})
+
+    def force_commit(self, table: str) -> str:
+        """Have the consuming segments of a REALTIME table committed, and return the job, empty before 1.0."""
+        path = f"/tables/{_part(without_type(table)[0])}/forceCommit"
+        answer = self.session.request("POST", path, "ForceCommit (UPDATE)")
+        return str(answer.get("forceCommitJobId") or "") if isinstance(answer, dict) else ""
+
+    def uncommitted_segments(self, job: str) -> int:
+        """Return how many segments a job of ``force_commit`` has still to commit."""
+        path = f"/tables/forceCommitStatus/{_part(job)}"
+        left = self._mapping(path, "GetForceCommitStatus (READ)").get("numberOfSegmentsYetToBeCommitted")
+        return int(left or 0)
+
+    def _mapping(self, path: str, right: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return self._checked(self.session.get(path, right, params), path)
+
+    def _checked(self, answer: Any, path: str) -> dict[str, Any]:
+        if isinstance(answer, dict):
+            return answer
+        words = f"Pinot's {self.session.name} {self.session.url}: {path}: answers no JSON object"
+        raise SourceError(words, source=self.session.url)
+
+
+def _part(name: str) -> str:
+    return quote(name, safe="")
