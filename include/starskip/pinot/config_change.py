@@ -115,7 +115,7 @@ def steps_back(config: Mapping[str, Any], changes: Sequence[KeyChange]) -> Itera
     flags = [each for each in back if each.path == _FLAG]
     others = [each for each in back if each.path != _FLAG]
     is_on = bool((config.get(INDEX_CONFIG) or {}).get(_FLAG[-1]))
-    if others and any(each.path in _TREES for each in others) and not is_on:
+    if others and any(each.path in TREE_PATHS for each in others) and not is_on:
         # The flag was turned off after the trees were built.
         others = [*others, KeyChange(_FLAG, None, True)]
         flags = flags or [KeyChange(_FLAG, True, (config.get(INDEX_CONFIG) or {}).get(_FLAG[-1]))]
@@ -135,7 +135,7 @@ def without_nulls(value: Any) -> Any:
 
 
 _FLAG = (INDEX_CONFIG, *BUILT_BY_RELOAD)
-_TREES = ((INDEX_CONFIG, "starTreeIndexConfigs"), (INDEX_CONFIG, "enableDefaultStarTree"))
+TREE_PATHS = ((INDEX_CONFIG, "starTreeIndexConfigs"), (INDEX_CONFIG, "enableDefaultStarTree"))
 
 
 def _by_path(config: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:

@@ -75,6 +75,18 @@ class Controller:
         asked = {"columns": columns} if columns else {}
         return dict(self._checked(self.session.get(path, _METADATA, asked), path))
 
+    def segment_states(self, table_with_type: str) -> dict[str, dict[str, str]]:
+        """Return by segment and server its state: ONLINE, CONSUMING, OFFLINE, or ERROR if it cannot be loaded."""
+        name, table_type = without_type(table_with_type)
+        path = f"/tables/{_part(name)}/externalview"
+        found = self._mapping(path, "GetExternalView (READ)", tableType=table_type or TABLE_TYPES[0])
+        return dict(found.get(table_type or TABLE_TYPES[0]) or {})
+
+    def reset_segment(self, table_with_type: str, segment: str) -> None:
+        """Have the servers load a segment anew that they could not load: a reload does not mend it."""
+        path = f"/segments/{_part(table_with_type)}/{_part(segment)}/reset"
+        self.session.request("POST", path, "ResetSegment (UPDATE)")
+
     def sizes(self, table: str) -> dict[str, Any]:
         """Return the bytes of a table by segments and servers, under offlineSegments and realtimeSegments."""
         return self._mapping(f"/tables/{_part(table)}/size", "GetSize (READ)", {"detailed": "true"})
