@@ -126,11 +126,16 @@ def _example(row: dict[str, object]) -> str:
 
 
 def _text(summary: LogSummary, sampling: SamplingSummary) -> str:
+    from starskip.pinot.logs.log_summary import OWN_REPLAY
+
     lines = [
         f"{summary.records:,} records on {summary.lines:,} lines",
         f"{summary.queries:>12,} queries with counters",
     ]
-    lines += [f"{n:>12,} without counters: {reason}" for reason, n in summary.other.items()]
+    lines += [
+        f"{n:>12,} {'left out' if reason == OWN_REPLAY else 'without counters'}: {reason}"
+        for reason, n in summary.other.items()
+    ]
     lines += [f"{n:>12,} unwrapped: {wrapper}" for wrapper, n in summary.wrapped.items()]
     lines += [f"{n:>12,} rejected: {reason}" for reason, n in summary.rejected.items()]
     if sampling.dropped_lines:

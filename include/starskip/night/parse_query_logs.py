@@ -133,6 +133,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
+    warnings += summary.replay_words
     if untimed:
         warnings.append(
             f"{untimed} queries have no time: they count for this night, which their files may hold"

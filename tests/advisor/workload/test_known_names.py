@@ -100,6 +100,7 @@ def test_literals_of_an_alias_stand_where_it_stands() -> None:
         ("1.1.0", "0.11.0", "Origin"),
         ("0.11", "1.4.0", "Origin"),
         ("1.5.1", "2026-05", "Origin"),
+        ("0.11", "1.6.0", "Origin"),
     ],
 )
 def test_aliases_apply_to_a_where_by_the_version_of_advice_and_of_the_log(

@@ -1,7 +1,8 @@
 """Lines of real deployments and lines that Pinot's own tests assert, each with the shape that reads it.
 
-Where they come from: pull requests 3152 (2018), 15254 (2025) and 3862 (2019), issue 12224 (2024), a comment
-of package com.reelevant.pinot (2021), and the commits of `QueryLoggerTest` that are named beside its lines.
+Where they come from: a broker of 1.5.1 that answered the sample's queries, pull requests 3152 (2018), 15254
+(2025) and 3862 (2019), issue 12224 (2024), a comment of package com.reelevant.pinot (2021), and the commits
+of `QueryLoggerTest` that are named beside its lines.
 """
 
 from __future__ import annotations
@@ -29,6 +30,23 @@ GENUINE_SQL_FIRST = (
     "2025/03/12 13:19:33.174 INFO [BaseSingleStageBrokerRequestHandler] "
     "[jersey-server-managed-async-executor-4] SQL query for request 2067850605000000001: "
     "select * from airlineStats limit 10"
+)
+GENUINE_1_5_1 = (
+    "2026/11/20 07:17:05.482 INFO [QueryLogger] [jersey-server-managed-async-executor-1] "
+    "SQL query for request 142466608000003764: SELECT SUM(l_extendedprice * (1 - l_discount)) AS revenue "
+    "FROM lineitem WHERE l_suppkey = 406 AND l_shipdate BETWEEN '1992-10-06' AND '1993-01-03'",
+    "2026/11/20 07:17:05.491 INFO [QueryLogger] [jersey-server-managed-async-executor-1] "
+    "requestId=142466608000003764,table=lineitem,queryHash=,timeMs=13,docs=28/299814,entries=300870/56,"
+    "segments(queried/processed/matched/consumingQueried/consumingProcessed/consumingMatched/unavailable):"
+    "4/4/4/0/0/0/0,consumingFreshnessTimeMs=0,servers=1/1,groupsTrimmed=false,groupLimitReached=false,"
+    "groupWarningLimitReached=false,brokerReduceTimeMs=0,exceptions=0,serverStats=(Server=SubmitDelayMs,"
+    "ResponseDelayMs,ResponseSize,DeserializationTimeMs,RequestSentDelayMs);localhost_O=0,9,366,0,1,"
+    "offlineThreadCpuTimeNs(total/thread/sysActivity/resSer):0/0/0/0,"
+    "realtimeThreadCpuTimeNs(total/thread/sysActivity/resSer):0/0/0/0,clientIp=unknown,"
+    "queryEngine=singleStage,offlineMemAllocatedBytes(total/thread/resSer):0/0/0,"
+    "realtimeMemAllocatedBytes(total/thread/resSer):0/0/0,pools=[-1],rlsFiltersApplied=false,"
+    "query=SELECT SUM(l_extendedprice * (1 - l_discount)) AS revenue FROM lineitem "
+    "WHERE l_suppkey = 406 AND l_shipdate BETWEEN '1992-10-06' AND '1993-01-03'",
 )
 SERVER_2019 = (
     "Processed requestId=192,table=test_OFFLINE,Segments(Queried/processed/matched)=2/2/2,schedulerWait=2,"
@@ -123,6 +141,15 @@ def test_a_query_over_several_lines_in_docker_composes_output(tmp_path):
     assert first["query_text"] == "select *\nfrom datasource_6078145ea64b0003002b3292 limit 10"
     assert first["source_lines"] == 2
     assert second["logged_at"] == datetime(2025, 3, 12, 13, 19, 33, 174000)
+
+
+def test_the_two_lines_of_a_query_of_1_5_1_are_one_query(tmp_path):
+    before, row = rows(tmp_path, *GENUINE_1_5_1)
+    assert (before["kind"], before["reason"]) == ("other", "sql_before_query")
+    assert (row["kind"], row["line_format"], row["table"]) == ("query", "1.5.0", "lineitem")
+    assert (row["request_id"], row["latency_ms"]) == (142466608000003764, 13)
+    assert (row["entries_scanned_in_filter"], row["entries_scanned_post_filter"]) == (300_870, 56)
+    assert row["query_text"].startswith("SELECT SUM(") and row["query_text"].endswith("'1993-01-03'")
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,13 @@ RENDER = {
     "2026-05": lambda v: new(
         v, 4, f"{CPU4}clientIp={v.ip},{END}workloadName={v.workload},", hash_=HASH, groups=GROUPS
     ),
+    "1.6.0": lambda v: new(
+        v,
+        4,
+        f"{CPU4}clientIp={v.ip},{END}workloadName={v.workload},approximatedResult=true,",
+        hash_=HASH,
+        groups=GROUPS,
+    ),
     # Commits between 0.12.0 and 1.4.0, and one of the future.
     "later": lambda v: new(
         v, 4, f"{CPU4}clientIp={v.ip},queryEngine=multiStage,mood(a/b):1/2,", groups=REDUCE

@@ -1,4 +1,4 @@
-"""The families of Pinot's indexes on one column: inverted and range indexes, and the sort order."""
+"""The families of Pinot's indexes on one column: inverted, range and FST indexes, and the sort order."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from operator import attrgetter
 from typing import Any
 
 from starskip.advisor.families.family import Family
+from starskip.pinot.column_indexes.fst import FST_NAME, FST_PATH
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME, INVERTED_PATH
 from starskip.pinot.column_indexes.range import RANGE_NAME, RANGE_PATH
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME, SORTED_PATH
 from starskip.pinot.column_key import ColumnsKey, SortedColumnKey
+from starskip.pinot.fst_key import FstKey
 
 
 def _inverted_document(columns: Sequence[str]) -> Mapping[str, Any]:
@@ -25,12 +27,14 @@ def _sorted_document(columns: Sequence[str]) -> Mapping[str, Any]:
     return {"sorted_column": columns[0] if columns else None}
 
 
+_INVERTED_KEY = ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns"))
+
 INVERTED = Family(
     name=INVERTED_NAME,
     singular="an inverted index",
     plural="inverted indexes",
     path=INVERTED_PATH,
-    config=ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns")),
+    config=_INVERTED_KEY,
     document=_inverted_document,
 )
 """Inverted indexes of Pinot."""
@@ -54,3 +58,12 @@ SORTED = Family(
     document=_sorted_document,
 )
 """The sorted column of Pinot."""
+
+FST = Family(
+    name=FST_NAME,
+    singular="an FST index",
+    plural="FST indexes",
+    path=FST_PATH,
+    config=FstKey(_INVERTED_KEY),
+)
+"""FST indexes of Pinot, each with the inverted index that it needs."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from starskip.advisor.families.column_indexes import INVERTED, RANGE, SORTED
+from starskip.advisor.families.column_indexes import FST, INVERTED, RANGE, SORTED
 from starskip.advisor.families.family import Family, listed
 from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.index import DROP_PREFIX, Index
@@ -20,7 +20,7 @@ from starskip.settings import Settings
 from starskip.settings.advice_groups import ALL
 from starskip.user_modules import user_module
 
-BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, STAR_TREE, SKIPPING, SECONDARY)
+BUILT_IN: tuple[Family, ...] = (INVERTED, RANGE, SORTED, FST, STAR_TREE, SKIPPING, SECONDARY)
 """The families that come with Starskip, in the order in which reports name them."""
 
 

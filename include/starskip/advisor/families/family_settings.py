@@ -9,7 +9,7 @@ from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.secondary.settings import SecondarySettings
 from starskip.settings import Settings
 
-_BUILT_IN = ("inverted", "range", "sorted", "star_tree", "skipping", "secondary")
+_BUILT_IN = ("inverted", "range", "sorted", "fst", "star_tree", "skipping", "secondary")
 
 
 def family_defaults(modules: Sequence[str] = (), faults: dict[str, str] | None = None) -> Settings:

@@ -14,7 +14,7 @@ from starskip.sql.resolved_skeleton import QueryNames
 from starskip.sql.spelled_names import Spelling, meant_table
 from starskip.tables.table_overview import TableOverview
 
-_SINCE_1_1 = frozenset(("1.4.0", "1.5.0", "2026-05"))
+_SINCE_1_1 = frozenset(("1.4.0", "1.5.0", "2026-05", "1.6.0"))
 """Lines of brokers that do not apply aliases to the WHERE, whatever version the advice is for."""
 
 

@@ -18,7 +18,9 @@ from starskip.pinot.logs.escaped_query import as_sent
 from starskip.pinot.logs.event_time import WHOLE_NUMBER, event_time
 from starskip.pinot.logs.line_template import COUNTERS
 from starskip.pinot.logs.log_record import LogRecord
+from starskip.pinot.logs.log_summary import OWN_REPLAY
 from starskip.pinot.logs.record_columns import CAPTURED, ROW, TABLE_SEPARATOR, Row, wrapper_text
+from starskip.pinot.replay_mark import is_marked
 from starskip.sql.table_names import table_names
 
 LINE_FORMAT = "json-event"
@@ -120,8 +122,9 @@ def _row(record: LogRecord, day: date | None) -> Row:
         "group_limit_reached": b"true" if event.get("numGroupsLimitReached") is True else None,
         "query_text": sent,
     }
+    kind = ("other", OWN_REPLAY) if is_marked(sent) else ("query", None)
     return (
-        *("query", None, LINE_FORMAT, record.position, record.lines, wrapper_text(record)),
+        *(*kind, LINE_FORMAT, record.position, record.lines, wrapper_text(record)),
         *(None if sent == logged else logged, logged_at, utc_offset),
         *(captured[name] for name in CAPTURED),
     )

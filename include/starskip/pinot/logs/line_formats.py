@@ -120,6 +120,17 @@ FORMATS = (
             f"workloadName=workloadName,{_PLACEHOLDER_QUERY}"
         ),
     ),
+    # Pinot 1.6.0 (release notes of 2026-10; commits 22470be7320 and 49d9994479f, of which only the headers
+    # were read): `approximatedResult`, which `QueryLogger` asks to be added behind the last field.
+    line_format(
+        "1.6.0",
+        f"requestId=<request_id>,table=<table>,queryHash=<text>,{_COUNTERS}{_SEVEN_SEGMENTS}{_SERVERS}{_GROUPS}"
+        f"{_REDUCE}{_RESULT}{_CLIENT}workloadName=<text>,approximatedResult=<word>,{_QUERY}",
+        sample=(
+            f"requestId=123,table=table,queryHash=queryHash,{_PLACEHOLDER_COUNTERS}{_PLACEHOLDER_REST}"
+            f"workloadName=workloadName,approximatedResult=false,{_PLACEHOLDER_QUERY}"
+        ),
+    ),
     # Pinot 0.10.0: CPU times in four parts, and the query last for PQL too.
     _without_sample(
         "0.10.0",

@@ -15,6 +15,9 @@ from starskip.pinot.logs.record_columns import WRAPPER_SEPARATOR
 NOT_A_QUERY = "not_a_query"
 """The reason of a record that is about no query: of another part of the broker, or of another program."""
 
+OWN_REPLAY = "own_replay"
+"""The reason of a record of a query that Starskip itself sent (replay_mark); it has its counters."""
+
 _UNKNOWN_FORMS = ("no_record_start", "unknown_format", "unknown_file_format", "bad_json")
 _STRANGE_OBJECT = r"(?is)^[\s\[,]*\{.*(?:request|query|\bselect\b)"
 """Matches JSON that names a request or a query; other programs' objects may fill a log of all pods."""
@@ -40,6 +43,12 @@ class LogSummary:
     def records(self) -> int:
         """Return the number of records, of whatever kind."""
         return self.queries + sum(self.other.values()) + sum(self.rejected.values())
+
+    @property
+    def replay_words(self) -> list[str]:
+        """Return a sentence on our own replays, if there are any."""
+        count = self.other.get(OWN_REPLAY, 0)
+        return [f"{count:,} own replays in the log are left out: they are no traffic"] if count else []
 
     @property
     def not_understood(self) -> Mapping[str, int]:

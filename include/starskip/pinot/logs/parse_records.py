@@ -24,12 +24,13 @@ from starskip.pinot.logs.line_template import LineFormat
 from starskip.pinot.logs.log_formats import KNOWN_FORMATS, LogFormats, log_formats
 from starskip.pinot.logs.log_record import LogRecord
 from starskip.pinot.logs.log_splits import LogSplit
-from starskip.pinot.logs.log_summary import NOT_A_QUERY
+from starskip.pinot.logs.log_summary import NOT_A_QUERY, OWN_REPLAY
 from starskip.pinot.logs.record_columns import CAPTURED, Row, record_batch, wrapper_text
 from starskip.pinot.logs.record_reader import read_records
 from starskip.pinot.logs.record_start import EVENT_START, PREFIX, RecordStarts
 from starskip.pinot.logs.rejected_records import unmatched
 from starskip.pinot.logs.sampling_weights import with_sampling_weights
+from starskip.pinot.replay_mark import is_marked
 
 BATCH_ROWS = 8_192
 BATCH_BYTES = 16 << 20
@@ -114,9 +115,11 @@ def _row(record: LogRecord, readers: list[_Reader], starts: RecordStarts) -> Row
     if reader.form.reason is not None:
         return _row_without_counters(record, prefix, "other", reader.form.reason)
     *captured, logged = reader.captured((*match.groups(), None))
-    query = logged and as_sent(logged, text[: match.start("query_text")])
+    fields = text[: match.start("query_text")]
+    query = logged and as_sent(logged, fields)
+    kind = ("other", OWN_REPLAY) if query and is_marked(query, fields) else ("query", None)
     return (
-        *("query", None, reader.form.name, record.position, record.lines, wrapper_text(record)),
+        *(*kind, reader.form.name, record.position, record.lines, wrapper_text(record)),
         None if query == logged else logged,
         prefix["logged_at"],
         prefix["utc_offset"],

@@ -89,7 +89,7 @@ class RejectedRecords:
             self.first_files.setdefault(reason, path)
 
     def warnings(self, max_not_understood_ratio: float) -> list[str]:
-        """Return a sentence a reason.
+        """Return a sentence a reason, and one on our own replays.
 
         Raises SourceError if every record of the log was rejected, or more than the ratio is not understood:
         then its format is not known.
@@ -107,7 +107,7 @@ class RejectedRecords:
         if problem := not_understood_words(self.summary, max_not_understood_ratio):
             file = self.first_files[next(iter(self.summary.not_understood))]
             raise SourceError(f"{problem}, the first in {file}", source=file)
-        return sentences
+        return [*sentences, *self.summary.replay_words]
 
 
 def not_understood_words(summary: LogSummary, max_ratio: float) -> str:

@@ -30,13 +30,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.pinot.logs.log_summary import OWN_REPLAY
+
 ALWAYS_LOGGED_ABOVE_MS = 1_000
 _LOOK_MS = 1_000
 _MAX_HELD_BYTES = 128 << 20
 """A second of log is held back only up to this size, whatever its times say."""
 _MAX_DROPPED = 10**9
 """No broker drops more between two looks: a greater number is not believed."""
-_COUNTS_ON_ARRIVAL = ("1.5.0", "2026-05", "later")
+_COUNTS_ON_ARRIVAL = ("1.5.0", "2026-05", "1.6.0", "later")
 _NO_TIME = np.iinfo(np.int64).min
 
 _DROPPED = re.compile(r"(\d{1,18}) logs were dropped")
@@ -117,7 +119,10 @@ def _held(batch: pa.RecordBatch) -> _Held:
 
 def _roles(batch: pa.RecordBatch) -> npt.NDArray[np.int8]:
     reason = batch.column("reason")
-    is_query = pc.equal(batch.column("kind"), "query")
+    # The broker counts our own replays like any query.
+    is_query = pc.or_(
+        pc.equal(batch.column("kind"), "query"), pc.fill_null(pc.equal(reason, OWN_REPLAY), False)
+    )
     always = pc.or_(
         pc.or_(
             pc.fill_null(pc.greater(batch.column("latency_ms"), ALWAYS_LOGGED_ABOVE_MS), False),
