@@ -40,7 +40,8 @@ ENDS = (State.KEPT, State.REVERTED, State.SUPERSEDED)
 class Application:
     """An application; ``before`` and ``after``: digests of the config, ``changes``: its keys that change.
 
-    No other part of the config is kept, since a config may hold secrets. ``table``: with its type.
+    No other part of the config is kept, since a config may hold secrets. ``table``: with its type;
+    ``advised_table``: as the advice, and so the ledger, names it.
     ``is_measured_bad``: whether it is taken back for what was measured. ``verdicts``: as commands print them.
     ``step`` grows with each record: whoever finds another number than their own has lost the table to
     another process, which ``host``, ``pid`` and ``process_started`` name.
@@ -48,6 +49,7 @@ class Application:
 
     id: str
     table: str
+    advised_table: str
     controller: str
     source: str
     started_at: str
@@ -88,7 +90,7 @@ class Application:
         if self.host != socket.gethostname():
             return False
         try:
-            return abs(psutil.Process(self.pid).create_time() - self.process_started) > 1
+            return bool(abs(psutil.Process(self.pid).create_time() - self.process_started) > 1)
         except psutil.Error:
             return True
 

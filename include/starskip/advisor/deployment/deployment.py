@@ -20,8 +20,8 @@ from starskip.advisor.deployment.judgement import (
     FaultKind,
     faults_of,
     saving,
-    savings_by_index,
     saving_words,
+    savings_by_index,
 )
 from starskip.advisor.deployment.live_table import Written
 from starskip.advisor.deployment.outcome import KEPT, Outcome, outcome_of
@@ -35,7 +35,7 @@ from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event
 from starskip.errors import ConfigError, ForeignConfig, SourceOutage, printable
 from starskip.number_text import percent
-from starskip.pinot.config_change import config_digest, has_changes, same_config
+from starskip.pinot.config_change import config_digest, has_changes
 
 _CANARY_PASSES = 2
 _SHOWN_FAULTS = 3
@@ -44,7 +44,7 @@ _SHOWN_FAULTS = 3
 def apply_plan(
     run: Run, plan: Plan, advice: AdvisedChange, forecast: Forecast, statements: Sequence[Statement]
 ) -> Outcome:
-    """Apply a plan and return what became of it; raises ForeignConfig, and what the cluster's client raises."""
+    """Apply a plan and return what became of it; raises ForeignConfig, and errors of the cluster."""
     if not plan.changes:
         return Outcome(plan.table, plan.before, plan.after, forecast.to_json())
     _require_known_keys(run, plan)
@@ -57,6 +57,7 @@ def apply_plan(
     application = Application(
         id=uuid4().hex[:12],
         table=plan.table,
+        advised_table=advice.table,
         controller=run.controller.session.url,
         source=advice.source,
         started_at=datetime.now(UTC).isoformat(),
@@ -80,8 +81,8 @@ def apply_plan(
     if written is Written.NOT_AT_ALL:
         run.record(State.SUPERSEDED, reason="Pinot did not take the config")
         raise SourceOutage(
-            f"table {printable(plan.table, 100)}: Pinot did not take the config, and has it as it was: run it "
-            "again",
+            f"table {printable(plan.table, 100)}: Pinot did not take the config, and has it as it was: run "
+            "it again",
             source=plan.table,
         )
     if written is Written.KEYS_DROPPED:

@@ -1,4 +1,4 @@
-"""The journal of applications in the night's store: the newest one of each table, and what was measured first.
+"""The journal of applications in the night's store: the newest one of each table, with its baseline.
 
 Each record is one commit, written before the step that it names. A record is refused where another process
 has written meanwhile: then that process has the table, and this one must do no more.

@@ -147,7 +147,7 @@ def saving(
     *,
     totals: Sequence[Measured] | None = None,
 ) -> Saving:
-    """Return what was saved, of each statement ``shares`` of it, as a share of ``totals``, or of ``before``."""
+    """Return the saving, of each statement its part in ``shares``, as a share of ``totals`` or ``before``."""
     entries = total = ms = queries = 0.0
     parts = shares or [1.0] * len(statements)
     for statement, was, now, part, whole in zip(

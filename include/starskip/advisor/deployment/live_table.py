@@ -63,7 +63,7 @@ class LiveTable:
         if same_config(held, base) and not is_as_written(held, target, changes):
             return Written.NOT_AT_ALL
         writes = self._writes_since(version)
-        if writes is not None and writes > 1 or (writes == 0 and is_known):
+        if (writes is not None and writes > 1) or (writes == 0 and is_known):
             raise self.foreign("somebody wrote it at the same moment")
         if is_as_written(held, target, changes):
             return Written.KEYS_DROPPED if unknown else Written.AS_PLANNED

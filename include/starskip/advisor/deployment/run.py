@@ -80,8 +80,8 @@ class Run:
         if before_put:
             return error
         words = (
-            f"{error}; state: stopped, nothing more was written: the next run, or starskip pinot revert, takes "
-            "back the keys that are still as they were put"
+            f"{error}; state: stopped, and nothing more was written: the next run, or starskip pinot revert, "
+            "takes back the keys that are still as they were put"
         )
         return ForeignConfig(words, setting=error.setting)
 

@@ -50,7 +50,8 @@ class Statement:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Statement:
         """Return the statement whose fields are in ``document``, with lists for tuples."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in document.items()})
+        fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in document.items()}
+        return cls(**fields)
 
 
 def replayed_statements(

@@ -101,7 +101,8 @@ def trees_in(metadata: Mapping[str, Any]) -> int:
 
 def wanted_of(indexes: Sequence[AdvisedIndex], config: Mapping[str, Any], *, has_trees: bool) -> Wanted:
     """Return what segments must be like under ``config``; ``has_trees``: its star-trees change."""
-    present, absent = set(), set()
+    present: set[tuple[str, str]] = set()
+    absent: set[tuple[str, str]] = set()
     for each in indexes:
         family = named(each.family)
         name = family.path.segment_index.replace("_", "-") if family and family.path else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from starskip.advisor.deployment.application import Application, State
@@ -80,9 +79,9 @@ def _reload(run: Run) -> None:
     end = run.live.reload(segments, wanted.reversed(trees), run.waiting("taking back"), is_all=True)
     if end.problem and not end.bad_segments:
         raise UnsettledCluster(
-            f"table {printable(run.table, 100)}: its old config is back, but {printable(end.problem, 300)}: run "
-            f"starskip pinot revert --table {printable(without_type(run.table)[0], 100)} again, or restart "
-            "these servers"
+            f"table {printable(run.table, 100)}: its old config is back, but {printable(end.problem, 300)}: "
+            f"run starskip pinot revert --table {printable(without_type(run.table)[0], 100)} again, or "
+            "restart these servers"
         )
 
 
@@ -140,7 +139,7 @@ def note_in_ledger(run: Run, event: Event) -> None:
         verdict = by_index.get(index.name, {})
         entries.append(
             LedgerEntry(
-                without_type(application.table)[0],
+                application.advised_table,
                 now,
                 application.who,
                 event,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 
+from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event, LedgerEntry
+from starskip.errors import MissingSource, printable
 from starskip.number_text import percent
 
 _DECISIONS = (Event.APPROVED, Event.REJECTED, Event.DEFERRED)
@@ -23,6 +25,20 @@ def approved(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     newest = max((each.at for each in standing), default=None)
     sources = {each.source for each in standing if each.at == newest}
     return [each for each in standing if each.source in sources]
+
+
+def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange:
+    """Return what is approved for a table and not applied yet; raises MissingSource if there is nothing."""
+    found = approved(entries)
+    if not found:
+        name = printable(table, 100)
+        raise MissingSource(
+            f"table {name}: nothing is approved: starskip decide {name} --approve approves the newest advice",
+            source=table,
+        )
+    newest = found[-1]
+    indexes = tuple(each.index for each in found)
+    return AdvisedChange(table, newest.source, indexes, newest.table_predicted_saving_ratio, newest.interval)
 
 
 def refused_again(

@@ -76,11 +76,11 @@ class Controller:
         return dict(self._checked(self.session.get(path, _METADATA, asked), path))
 
     def segment_states(self, table_with_type: str) -> dict[str, dict[str, str]]:
-        """Return by segment and server its state: ONLINE, CONSUMING, OFFLINE, or ERROR if it cannot be loaded."""
+        """Return by segment and server its state: ONLINE, CONSUMING, OFFLINE, or ERROR for a bad one."""
         name, table_type = without_type(table_with_type)
         path = f"/tables/{_part(name)}/externalview"
-        found = self._mapping(path, "GetExternalView (READ)", tableType=table_type or TABLE_TYPES[0])
-        return dict(found.get(table_type or TABLE_TYPES[0]) or {})
+        kind = table_type or TABLE_TYPES[0]
+        return dict(self._mapping(path, "GetExternalView (READ)", {"tableType": kind}).get(kind) or {})
 
     def reset_segment(self, table_with_type: str, segment: str) -> None:
         """Have the servers load a segment anew that they could not load: a reload does not mend it."""
