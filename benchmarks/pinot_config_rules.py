@@ -25,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinot.running_pinot import CONTROLLER, PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
 from pinot.validated_configs import refusals
 from starskip.pinot.config_columns import Release, SchemaColumn
 from starskip.pinot.config_rules import config_faults
@@ -63,8 +63,11 @@ def main() -> None:
         asked = [(schema, config) for _, schema, config in cases]
         if version == MEASURED:
             jars = pinot_jars(cache)
-            with tempfile.TemporaryDirectory() as scratch, RunningPinot(jars, Path(scratch), arguments.heap):
-                told = [_refusal(*each) for each in asked]
+            with (
+                tempfile.TemporaryDirectory() as scratch,
+                RunningPinot(jars, Path(scratch), arguments.heap) as pinot,
+            ):
+                told = [_refusal(pinot.controller_url, *each) for each in asked]
         else:
             told = refusals(version, cache, asked)
         sys.exit(_compare(release_number(version), cases, told))
@@ -94,12 +97,12 @@ def _verdict(refuses: bool) -> str:
     return "refuse" if refuses else "accept"
 
 
-def _refusal(schema: Config, config: Config) -> str:
+def _refusal(controller: str, schema: Config, config: Config) -> str:
     """Return why Pinot refuses a config, empty if it accepts it."""
     kind = "offline" if config["tableType"] == "OFFLINE" else "realtime"
     asked = {"tableName": "t", "schema": schema, kind: config}
     request = urllib.request.Request(
-        f"{CONTROLLER}/tableConfigs/validate",
+        f"{controller}/tableConfigs/validate",
         json.dumps(asked).encode(),
         {"Content-Type": "application/json"},
     )

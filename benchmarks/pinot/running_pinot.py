@@ -1,110 +1,117 @@
-"""A real Apache Pinot 0.11.0 for benchmarks: ZooKeeper, controller, broker and server in one process.
+"""A real Apache Pinot 0.11.0: ZooKeeper, controller, broker and servers, each a process on ports of its own.
 
-Pinot's QuickStart with no sample data; its ports are fixed. The jars come from Maven, once, into a folder
-that stays; everything else lies in a folder that the caller throws away.
+The jars come from Maven, once, into a folder that stays; everything else lies in a folder that the caller
+throws away.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
-HERE = Path(__file__).parent
-CONTROLLER = "http://127.0.0.1:9000"
-BROKER = "http://127.0.0.1:8000"
-SERVER = "http://127.0.0.1:7500"
-PORTS = (2123, 9000, 8000, 7000, 7500)
-START_SECONDS = 240
-STOP_SECONDS = 60
-LOAD_SECONDS = 120
+import httpx
+from pinot.pinot_process import HERE, PinotFailed, PinotProcess, free_ports
+from starskip.errors import StarskipError
+from starskip.pinot.cluster.broker import QueryAnswer as PinotAnswer
+from starskip.pinot.cluster.open_cluster import PinotCluster, open_cluster
+from starskip.pinot.cluster.pinot_address import PinotAddress
+
+CLUSTER = "starskip"
+LOAD_SECONDS = 600
+QUERY_MS = 60_000
 COPY_ENDINGS = (".segment.bak", ".segment.tmp")
-# What Pinot's off-heap buffers reach into since Java 9 closed it.
-OPENED = ("java.nio", "sun.nio.ch", "java.lang", "java.util", "java.lang.reflect", "jdk.internal.misc")
-
-
-class PinotFailed(Exception):
-    """Pinot, or what it needs, did not do what it was asked for."""
+_ACCESS = "BasicAuthAccessControlFactory"
 
 
 @dataclass(frozen=True, slots=True)
-class PinotAnswer:
-    """Rows of one query, how many documents passed its filter, and what was read for it."""
+class User:
+    """One who may ask Pinot; ``tables`` and ``permissions`` are all if they are empty."""
 
-    rows: list[list[Any]]
-    documents_scanned: int
-    entries_in_filter: int
-    entries_post_filter: int
-    segments_queried: int
-    segments_processed: int
-    segments_matched: int
+    name: str
+    password: str
+    tables: str = ""
+    permissions: str = ""
+
+    @property
+    def header(self) -> str:
+        """Return the header by which the user asks."""
+        return f"Basic {b64encode(f'{self.name}:{self.password}'.encode()).decode()}"
 
 
 class RunningPinot:
-    """Pinot as a context: it is started on entering and ended on leaving, whatever happens in between."""
+    """Pinot as a context: it is started on entering and ended on leaving, whatever happens in between.
 
-    def __init__(self, jars: Path, folder: Path, heap: str, processors: int | None = None) -> None:
-        """Take the jars, a folder for data and log, Java's heap, such as "2g", and the processors it sees."""
-        self._jars = jars
+    ``processes``: its components by name: zookeeper, controller, broker, server, server2 and so on.
+    """
+
+    def __init__(
+        self,
+        jars: Path,
+        folder: Path,
+        heap: str,
+        processors: int | None = None,
+        *,
+        servers: int = 1,
+        users: Sequence[User] = (),
+    ) -> None:
+        """Take the jars, a folder for data and logs, Java's heap, such as "2g", and the processors it sees.
+
+        ``users``: those who may ask, the first of them everything; without them everybody may.
+        """
         self._folder = folder
-        self._heap = heap
-        self._pinned = [f"-XX:ActiveProcessorCount={processors}"] if processors else []
-        self._log = folder / "pinot.log"
-        self._output: IO[bytes] | None = None
-        self._process: subprocess.Popen[bytes] | None = None
+        self._opened = open_cluster(self._plan(jars, heap, processors, servers, users))
+        self._cluster: PinotCluster | None = None
 
     def __enter__(self) -> Self:
         """Start it and wait until all parts are healthy."""
-        busy = [port for port in PORTS if _is_taken(port)]
-        if busy:
-            raise PinotFailed(f"port {busy[0]} is taken, and Pinot's QuickStart cannot use another one")
-        self._output = (self._folder / "output.txt").open("wb")
-        opens = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
-        command = [
-            *(_java(), f"-Xmx{self._heap}", *self._pinned, *opens),
-            "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
-            *(f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}", f"-Dpinot.log.file={self._log}"),
-            *("-cp", f"{self._jars}/*", "org.apache.pinot.tools.admin.PinotAdministrator"),
-            *("QuickStart", "-type", "EMPTY", "-dataDir", str(self._folder / "data")),
-        ]
-        self._process = subprocess.Popen(
-            command, stdout=self._output, stderr=subprocess.STDOUT, cwd=self._folder
-        )
         try:
-            self._wait_until_healthy()
+            for names in (["zookeeper"], ["controller"], list(self.processes)[2:]):
+                for name in names:
+                    self.processes[name].start()
+                for name in names:
+                    self.processes[name].wait()
         except BaseException:
             self._stop()
             raise
+        self._cluster = self._opened.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop it."""
+        self._opened.__exit__(kind, error, trace)
         self._stop()
+
+    @property
+    def cluster(self) -> PinotCluster:
+        """Return the client of it, with the rights of the first user."""
+        assert self._cluster is not None, "it is not running"
+        return self._cluster
 
     @property
     def query_log(self) -> bytes:
         """Return the queries that the broker has logged until now, a record each."""
-        return self._log.with_name(f"{self._log.name}.queries").read_bytes()
+        log = self.processes["broker"].log
+        return log.with_name(f"{log.name}.queries").read_bytes()
 
     def create_table(self, schema: Mapping[str, Any], config: Mapping[str, Any]) -> None:
         """Create a table and its schema, in Pinot's own JSON."""
-        self._controller("/schemas", json.dumps(schema).encode(), "application/json")
-        self._controller("/tables", json.dumps(config).encode(), "application/json")
+        with self._told():
+            for path, body in (("/schemas", schema), ("/tables", config)):
+                self.cluster.controller.session.request("POST", path, "CreateTable (CREATE)", body=body)
 
     def ingest_csv(self, table: str, file: Path) -> str:
         """Let the controller make one segment of a file with a header, and return the segment's name."""
@@ -115,7 +122,7 @@ class RunningPinot:
                 "sourceURIStr": file.resolve().as_uri(),
             }
         )
-        told = self._controller(f"/ingestFromURI?{asked}", b"--x--\r\n", "multipart/form-data; boundary=x")
+        told = self._upload(f"/ingestFromURI?{asked}", b"--x--\r\n")
         return str(json.loads(told)["status"]).rpartition(" ")[2]
 
     def upload_segment(self, table: str, file: Path) -> None:
@@ -123,7 +130,7 @@ class RunningPinot:
         head = f'--x\r\nContent-Disposition: form-data; name="file"; filename="{file.name}"\r\n\r\n'
         body = head.encode() + file.read_bytes() + b"\r\n--x--\r\n"
         asked = urllib.parse.urlencode({"tableName": table, "tableType": "OFFLINE"})
-        self._controller(f"/v2/segments?{asked}", body, "multipart/form-data; boundary=x")
+        self._upload(f"/v2/segments?{asked}", body)
 
     def wait_for_rows(self, table: str, rows: int) -> None:
         """Wait until the server answers with that many rows."""
@@ -131,48 +138,42 @@ class RunningPinot:
         found = -1
         while time.monotonic() < waited_until:
             try:
-                answered = self.ask(f"SELECT COUNT(*) FROM {table}").rows
+                answered = self.ask(f'SELECT COUNT(*) FROM "{table}"').rows
                 found = int(answered[0][0]) if answered else 0
             except PinotFailed:
                 found = -1  # the broker does not know the table yet
             if found == rows:
                 return
             time.sleep(0.5)
-        raise PinotFailed(f"{table}: {found} rows instead of {rows} after {LOAD_SECONDS} s{self._log_end()}")
+        raise PinotFailed(f"{table}: {found} rows instead of {rows} after {LOAD_SECONDS} s{self._log_ends()}")
 
     def segment_tar(self, table: str, segment: str) -> bytes:
         """Return the tarred segment as the controller keeps it."""
-        with urllib.request.urlopen(f"{CONTROLLER}/segments/{table}/{segment}") as response:
-            found: bytes = response.read()
-        return found
+        return self._content(f"/segments/{table}/{segment}")
 
     def table_config(self, table: str) -> bytes:
         """Return what GET /tables/T answers."""
-        with urllib.request.urlopen(f"{CONTROLLER}/tables/{table}") as response:
-            found: bytes = response.read()
-        return found
+        return self._content(f"/tables/{table}")
 
     def change_tables(self, configs: Sequence[Mapping[str, Any]]) -> None:
         """Give tables another configuration, and wait until all of their segments are as it says."""
-        jobs = {}
-        for config in configs:
-            table = config["tableName"]
-            self._controller(f"/tables/{table}", json.dumps(config).encode(), "application/json", "PUT")
-            told = self._controller(f"/segments/{table}_OFFLINE/reload", b"", "application/json")
-            job = re.search(r"reloadJobId\W+([0-9a-f-]+)", told)
-            if job is None:
-                raise PinotFailed(f"{table}: no reload job in {told[:500]}")
-            jobs[table] = job[1]
-        waited_until = time.monotonic() + LOAD_SECONDS
-        for table, job_id in jobs.items():
-            while not self._is_reloaded(job_id):
-                if time.monotonic() > waited_until:
-                    raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_end()}")
-                time.sleep(0.1)
+        controller = self.cluster.controller
+        with self._told():
+            jobs: dict[str, str] = {}
+            for config in configs:
+                table = config["tableName"]
+                controller.put_table_config(table, config)
+                jobs |= dict.fromkeys(controller.reload(f"{table}_OFFLINE"), table)
+            waited_until = time.monotonic() + LOAD_SECONDS
+            for job, table in jobs.items():
+                while not 0 < (status := controller.reload_status(job)).total == status.succeeded:
+                    if time.monotonic() > waited_until:
+                        raise PinotFailed(f"{table}: not reloaded after {LOAD_SECONDS} s{self._log_ends()}")
+                    time.sleep(0.1)
 
     def index_maps(self, table: str) -> dict[str, bytes]:
         """Return the server's own tables of contents of its v3 segments, by segment."""
-        (folder,) = (self._folder / "data").glob(f"*/quickstart/PinotServerDataDir0/{table}_OFFLINE")
+        folder = self.processes["server"].folder / "data" / f"{table}_OFFLINE"
         # While a segment is loaded anew, copies of it lie beside it for a moment, and go.
         settled = [each for each in folder.iterdir() if not each.name.endswith(COPY_ENDINGS)]
         maps = {each.name: each / "v3" / "index_map" for each in settled}
@@ -180,63 +181,124 @@ class RunningPinot:
 
     def ask(self, sql: str, *, use_star_tree: bool = True) -> PinotAnswer:
         """Ask the broker; raises PinotFailed for an answer with exceptions or of only some segments."""
-        asked = {"sql": sql, "queryOptions": f"useStarTree={str(use_star_tree).lower()};timeoutMs=60000"}
-        told = json.loads(_post(f"{BROKER}/query/sql", json.dumps(asked).encode(), "application/json"))
-        if told.get("exceptions"):
-            raise PinotFailed(f"{sql}: {str(told['exceptions'])[:500]}")
-        if told.get("numGroupsLimitReached"):
-            raise PinotFailed(f"{sql}: too many groups for Pinot")
-        rows = told.get("resultTable", {}).get("rows", [])
-        return PinotAnswer(
-            rows,
-            documents_scanned=told["numDocsScanned"],
-            entries_in_filter=told["numEntriesScannedInFilter"],
-            entries_post_filter=told["numEntriesScannedPostFilter"],
-            segments_queried=told["numSegmentsQueried"],
-            segments_processed=told["numSegmentsProcessed"],
-            segments_matched=told["numSegmentsMatched"],
+        with self._told():
+            answer = self.cluster.broker.ask(sql, {"useStarTree": use_star_tree}, timeout_ms=QUERY_MS)
+        if answer.flaw:
+            raise PinotFailed(f"{sql}: {answer.flaw}")
+        return answer
+
+    def _plan(
+        self, jars: Path, heap: str, processors: int | None, servers: int, users: Sequence[User]
+    ) -> PinotAddress:
+        """Settle ports and settings of all processes, and return where they will be."""
+        zookeeper, controller, broker, *of_servers = free_ports(3 + 3 * servers)
+        admin = users[0].header if users else ""
+        self.controller_url = f"http://127.0.0.1:{controller}"
+        self.broker_url = f"http://127.0.0.1:{broker}"
+        pinned = [f"-XX:ActiveProcessorCount={processors}"] if processors else []
+        place, self.processes = f"127.0.0.1:{zookeeper}", {}
+
+        def add(
+            name: str, command: Sequence[str], heap: str, health: str | int, settings: Mapping[str, str]
+        ) -> None:
+            folder = self._folder / name
+            given = {each: value.format(folder=folder) for each, value in settings.items() if value}
+            options = [f"-Xmx{heap}", *pinned]
+            self.processes[name] = PinotProcess(jars, folder, command, options, health, given)
+
+        data = str(self._folder / "zookeeper" / "data")
+        command = ["StartZookeeper", "-zkPort", str(zookeeper), "-dataDir", data]
+        add("zookeeper", command, "256m", zookeeper, {})
+        settings = {
+            "controller.zk.str": place,
+            "controller.helix.cluster.name": CLUSTER,
+            "controller.host": "127.0.0.1",
+            "controller.port": str(controller),
+            "controller.data.dir": "{folder}/data",
+            "pinot.controller.segment.fetcher.auth.token": admin,
+            **_access("controller.admin.access.control", "factory.class", "controller.api.access", users),
+        }
+        add("controller", ["StartController"], heap, self.controller_url, settings)
+        settings = {
+            **_joins(place),
+            "pinot.broker.hostname": "127.0.0.1",
+            "pinot.broker.client.queryPort": str(broker),
+            **_access("pinot.broker.access.control", "class", "broker.broker", users),
+        }
+        add("broker", ["StartBroker"], heap, self.broker_url, settings)
+        for number in range(servers):
+            netty, api, grpc = of_servers[3 * number : 3 * number + 3]
+            settings = {
+                **_joins(place),
+                "pinot.server.netty.host": "127.0.0.1",
+                "pinot.server.netty.port": str(netty),
+                "pinot.server.adminapi.port": str(api),
+                "pinot.server.grpc.port": str(grpc),
+                "pinot.server.instance.dataDir": "{folder}/data",
+                "pinot.server.instance.segmentTarDir": "{folder}/tars",
+                "pinot.server.segment.fetcher.auth.token": admin,
+                "pinot.server.instance.auth.token": admin,
+            }
+            name = f"server{number + 1 if number else ''}"
+            add(name, ["StartServer"], heap, f"http://127.0.0.1:{api}", settings)
+        return PinotAddress(self.controller_url, self.broker_url, admin, admin)
+
+    def _upload(self, path: str, body: bytes) -> str:
+        kind = {"Content-Type": "multipart/form-data; boundary=x"}
+        return self._asked("POST", path, content=body, headers=kind).text
+
+    def _content(self, path: str) -> bytes:
+        return self._asked("GET", path).content
+
+    def _asked(self, method: str, path: str, **more: Any) -> httpx.Response:
+        session = self.cluster.controller.session
+        headers = {**session.headers, **more.pop("headers", {})}
+        answer = session.client.request(
+            method, f"{self.controller_url}{path}", timeout=600, headers=headers, **more
         )
+        if answer.is_error:
+            words = f"{answer.status_code} {answer.text[:1000]}{self._log_ends()}"
+            raise PinotFailed(f"{method} {path.partition('?')[0]}: {words}")
+        return answer
 
-    def _is_reloaded(self, job: str) -> bool:
-        with urllib.request.urlopen(f"{CONTROLLER}/segments/segmentReloadStatus/{job}") as response:
-            status = json.load(response)
-        return 0 < status["totalSegmentCount"] == status["successCount"]
-
-    def _controller(self, path: str, body: bytes, content_type: str, method: str = "POST") -> str:
+    @contextmanager
+    def _told(self) -> Iterator[None]:
         try:
-            return _post(f"{CONTROLLER}{path}", body, content_type, method)
-        except urllib.error.HTTPError as error:
-            detail = error.read().decode(errors="replace")[:1000]
-            raise PinotFailed(
-                f"{method} {path.partition('?')[0]}: {error.code} {detail}{self._log_end()}"
-            ) from error
-
-    def _wait_until_healthy(self) -> None:
-        waited_until = time.monotonic() + START_SECONDS
-        while time.monotonic() < waited_until:
-            if self._process is None or self._process.poll() is not None:
-                raise PinotFailed(f"Pinot ended while starting{self._log_end()}")
-            if all(_is_healthy(each) for each in (CONTROLLER, BROKER, SERVER)):
-                return
-            time.sleep(0.5)
-        raise PinotFailed(f"Pinot is not ready after {START_SECONDS} s{self._log_end()}")
+            yield
+        except StarskipError as error:
+            raise PinotFailed(f"{error}{self._log_ends()}") from error
 
     def _stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            try:
-                self._process.wait(STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-        if self._output is not None:
-            self._output.close()
+        for each in reversed(self.processes.values()):
+            if each is not self.processes["zookeeper"]:
+                each.terminate()
+        for each in reversed(self.processes.values()):
+            each.stop()
 
-    def _log_end(self) -> str:
-        for file in (self._log, self._folder / "output.txt"):
-            if file.exists() and (text := file.read_text(errors="replace").strip()):
-                return f"\nThe end of {file.name}:\n{text[-2000:]}"
-        return ""
+    def _log_ends(self) -> str:
+        return "".join(each.log_end() for each in self.processes.values())
+
+
+def _joins(zookeeper: str) -> dict[str, str]:
+    return {
+        "pinot.zk.server": zookeeper,
+        "pinot.cluster.name": CLUSTER,
+        "pinot.set.instance.id.to.hostname": "true",
+    }
+
+
+def _access(prefix: str, key: str, package: str, users: Sequence[User]) -> dict[str, str]:
+    """Return the settings by which a component asks for a user and password."""
+    if not users:
+        return {}
+    found = {
+        f"{prefix}.{key}": f"org.apache.pinot.{package}.{_ACCESS}",
+        f"{prefix}.principals": ",".join(each.name for each in users),
+    }
+    for each in users:
+        given = {"password": each.password, "tables": each.tables, "permissions": each.permissions}
+        found |= {f"{prefix}.principals.{each.name}.{name}": text for name, text in given.items() if text}
+    return found
 
 
 def pinot_jars(folder: Path) -> Path:
@@ -265,29 +327,3 @@ def fetched_jars(jars: Path, about: str, pom: Path, goals: Callable[[Path], Sequ
         raise PinotFailed(f"Maven could not fetch {about}:\n{told.stdout[-2000:]}{told.stderr[-2000:]}")
     unfinished.rename(jars)
     return jars
-
-
-def _java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    return str(Path(home) / "bin" / "java") if home else "java"
-
-
-def _is_taken(port: int) -> bool:
-    with socket.socket() as tried:
-        tried.settimeout(1)
-        return tried.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _is_healthy(place: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{place}/health", timeout=2) as response:
-            return bool(response.read() == b"OK")
-    except OSError:
-        return False
-
-
-def _post(url: str, body: bytes, content_type: str, method: str = "POST") -> str:
-    asked = urllib.request.Request(url, body, {"Content-Type": content_type}, method=method)
-    with urllib.request.urlopen(asked, timeout=600) as response:
-        found: str = response.read().decode()
-    return found

@@ -37,6 +37,7 @@ _COMMANDS = {
     "sql": "Answer an aggregation from star-trees",
     "skipping": "Index files so that Spark skips some",
     "secondary": "Index rows and intersect indexes",
+    "pinot": "Read a live Pinot",
     "stage": "Run stages of the night in this process",
     "retain": "Keep the newest nights of every table",
     "settings": "Show all settings and their bounds",

@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 from starskip.tables.row_window import ColumnWindow, RowWindow
 
 RUNS = 16
-_RUNS_OF_ORDERED = 1_024
-_LEAST_RUN_ROWS = 16
+MOST_RUNS = 1_024
+LEAST_RUN_ROWS = 16
 """Clusters, such as the lines of one order, are cut by the end of one run in so many rows."""
 
 _LOOKED_AT_ROWS = 1_024
@@ -33,7 +33,7 @@ def thin_window(window: RowWindow, max_rows: int) -> RowWindow:
         return window
     runs = RUNS
     if any(map(follows_rows, window.columns.values())):
-        runs = max(min(_RUNS_OF_ORDERED, max_rows // _LEAST_RUN_ROWS), RUNS)
+        runs = max(min(MOST_RUNS, max_rows // LEAST_RUN_ROWS), RUNS)
     run_rows = max_rows // runs
     starts = (np.arange(runs) * (window.rows - run_rows)) // (runs - 1)
     rows = (starts[:, None] + np.arange(run_rows)).ravel()

@@ -96,9 +96,11 @@ class Broker:
         )
         return self._answer(answer)
 
-    def whole(self, sql: str, *, timeout_ms: int = QUERY_MS) -> QueryAnswer:
+    def whole(
+        self, sql: str, options: Mapping[str, str | int | bool] | None = None, *, timeout_ms: int = QUERY_MS
+    ) -> QueryAnswer:
         """Return the answer to one query; raises SourceOutage or SourceError if it is not whole."""
-        answer = self.ask(sql, timeout_ms=timeout_ms)
+        answer = self.ask(sql, options, timeout_ms=timeout_ms)
         if not answer.flaw:
             return answer
         may_pass = not answer.exceptions or answer.exceptions[0][0] in _PASSING

@@ -6,7 +6,7 @@ import json
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
@@ -25,6 +25,7 @@ from starskip.pinot.cluster.pinot_address import CA_FILE, PASSWORD, TOKEN, USER,
 
 MAX_ANSWER_BYTES = 256 << 20
 _ATTEMPTS = 4
+_LONGEST_WAIT_SECONDS = 5.0
 _PASSING = (408, 429, 502, 503, 504)
 _SHOWN = 300
 
@@ -40,7 +41,7 @@ class PinotSession:
     client: httpx.Client
     name: str
     url: str
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
 
     def get(self, path: str, right: str, params: Mapping[str, str] | None = None) -> Any:
         """Return what GET answers, as JSON; see ``request``."""
@@ -76,7 +77,7 @@ class PinotSession:
         retrying = tenacity.Retrying(
             retry=tenacity.retry_if_exception_type(_Passing),
             stop=tenacity.stop_after_attempt(_ATTEMPTS),
-            wait=tenacity.wait_random_exponential(multiplier=0.2, max=5),
+            wait=tenacity.wait_random_exponential(multiplier=0.2, max=_LONGEST_WAIT_SECONDS),
             reraise=True,
         )
         try:

@@ -105,7 +105,7 @@ def _layout(
         except ValueError as error:
             raise DamagedSegment(file.path, "bad_index_map", str(error)) from error
         columns_file = f"{folder}/{_COLUMNS_FILE}".lstrip("/")
-        if whole:
+        if whole and metadata.pulled_rows is None:
             _check_ranges(file, ranges, sizes.get(columns_file))
         for (column, index_id), found in ranges.items():
             if column in names:

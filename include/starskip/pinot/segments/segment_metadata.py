@@ -22,12 +22,15 @@ _COLUMN_LISTS = (
 _VERSIONS = ("v1", "v2", "v3")
 _OLD_PADDING = "%"
 _LONGEST_NUMBER = 18
+PULLED_ROWS = "starskip.pulled.rows"
+"""The key of our own that marks a segment as pulled from a live Pinot."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentMetadata:
     """A segment's metadata; ``columns`` have no index sizes yet.
 
+    ``pulled_rows``: rows that were pulled from a live Pinot; None for a segment that Pinot has written.
     ``raw_columns`` keep values instead of codes in their forward index, even where they own a
     dictionary. ``padding`` is the byte that fills up fixed-width strings.
     """
@@ -38,6 +41,7 @@ class SegmentMetadata:
     columns: tuple[ColumnFacts, ...]
     raw_columns: frozenset[str]
     padding: int
+    pulled_rows: int | None = None
 
 
 def read_segment_metadata(path: str, properties: Properties) -> SegmentMetadata:
@@ -61,6 +65,7 @@ def read_segment_metadata(path: str, properties: Properties) -> SegmentMetadata:
         columns=columns,
         raw_columns=frozenset(column.name for column in columns if _is_raw(properties, column)),
         padding=_padding(properties, names),
+        pulled_rows=keys.number(PULLED_ROWS),
     )
 
 

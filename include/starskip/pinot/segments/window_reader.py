@@ -28,6 +28,7 @@ from starskip.pinot.segments.tar_stream import TarMember, tar_members
 from starskip.pinot.segments.value_arrays import number_array, number_bytes, padded_array, variable_array
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
+from starskip.tables.value_ends import value_ends
 
 _NULLS = "nullvalue_vector"
 _VARIABLE_LENGTH = b".vl;\0\0\0\1"
@@ -199,24 +200,14 @@ class _Window:
         nulls = self._decoded.get((name, _NULLS))
         if dictionary is not None:
             return ColumnWindow(codes=codes, dictionary=dictionary, offsets=offsets, nulls=nulls)
-        encoded = codes.dictionary_encode()
+        encoded, facts = codes.dictionary_encode(), self._facts[name]
         return ColumnWindow(
             codes=encoded.indices.to_numpy().astype(np.int32, copy=False),
             offsets=offsets,
             values=encoded.dictionary,
             nulls=nulls,
-            ends=_ends(self._facts[name].min_value, self._facts[name].max_value, encoded.dictionary.type),
+            ends=value_ends(facts.min_value, facts.max_value, encoded.dictionary.type),
         )
-
-
-def _ends(least: str | None, greatest: str | None, kind: pa.DataType) -> pa.Array | None:
-    """Return the least and greatest value of a column, None where they are missing or of another type."""
-    if least is None or greatest is None:
-        return None
-    try:
-        return pa.array([least, greatest]).cast(kind)
-    except pa.ArrowException:
-        return None
 
 
 def decode_null_vector(size: int, rows: range) -> Decoder[npt.NDArray[np.bool_]]:
