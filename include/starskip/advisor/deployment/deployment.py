@@ -101,7 +101,9 @@ def resume(run: Run, application: Application) -> Outcome | None:
     if application.state is State.TAKING_BACK:
         return take_back(run, application.reason, is_measured=application.is_measured_bad)
     if not is_ours and not is_old:
-        raise run.stopped(run.live.foreign("it has neither our indexes nor those from before"))
+        error = run.live.foreign("its indexes are neither ours nor those from before: the next run begins anew")
+        run.record(State.SUPERSEDED, reason=str(error))
+        raise error
     if not is_ours and application.state is State.PUTTING:
         run.record(State.SUPERSEDED, reason="ended before anything was written")
         return None
@@ -168,8 +170,6 @@ def _from_canary(run: Run) -> Outcome:
         size = table_size(run.controller, application.table).stored_bytes
         run.record(State.MEASURING, reloaded_bytes=size, reload_seconds=end.seconds)
         return _measured(run, baseline, config)
-    except ForeignConfig as error:
-        raise run.stopped(error) from error
     except BrokerGone as error:
         return take_back(run, f"it could not be measured: {error}", is_measured=False)
 
@@ -241,4 +241,4 @@ def _refuted(run: Run, where: str, faults: Sequence[Fault]) -> Outcome:
 def _require_ours(run: Run) -> None:
     config = run.live.config()
     if config_digest(config) != run.application.after:
-        raise run.live.foreign("it is not what was put; what was put is not judged")
+        raise run.stopped(run.live.foreign("it is not what was put, which is not judged beside it"))
