@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from getpass import getuser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +28,15 @@ STORE = ".starskip"
 """Folder of journal and ledger where no configuration names a store."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def person() -> str:
+    """Return the name of whoever calls, as journal and ledger write it."""
+    try:
+        return getuser()
+    except (KeyError, OSError, ImportError):
+        # A container may run as a number that has no name.
+        return f"user {os.getuid()}"
 
 
 def config_and_store(command: F) -> F:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from getpass import getuser
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.cli.advice_place import AdvicePlace, advice_place, config_and_store
+from starskip.cli.advice_place import AdvicePlace, advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
 from starskip.errors import MissingSource, printable
 from starskip.number_text import percent
@@ -83,7 +82,7 @@ def decide(
         raise click.UsageError("name the TABLE to decide on")
     place = advice_place(config, store, {})
     if is_decision:
-        found = _entries(place, table, recommendation, indexes, who or getuser(), reject, until)
+        found = _entries(place, table, recommendation, indexes, who or person(), reject, until)
         add_entries(place.store, found, created_at=found[0].at, created_by=found[0].who)
     else:
         found = ledger_entries(place.store, table or None)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from datetime import datetime
-from getpass import getuser
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.cli.advice_place import advice_place, config_and_store
+from starskip.cli.advice_place import advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.setting_option import setting_option
 from starskip.cli.several_values import SeveralValues
@@ -108,7 +107,7 @@ def apply(
             place.store,
             table,
             place.settings.deployment,
-            getuser(),
+            person(),
             lambda words: note(f"{datetime.now():%H:%M:%S} {printable(words, 400)}"),
             realtime,
             lambda advice: place.shapes(advice, logs),
@@ -153,7 +152,7 @@ def revert(controller: str, broker: str, table: str, config: str, store: str, ou
                 place.store,
                 table,
                 place.settings.deployment,
-                getuser(),
+                person(),
                 lambda words: note(f"{datetime.now():%H:%M:%S} {printable(words, 400)}"),
             )
         )

@@ -12,7 +12,6 @@ from changed_table import BAD_TREE, COUNTRY, TREE, TS, Table
 from starskip.advisor.deployment.forecast import BYTES_A_SECOND
 from starskip.errors import ConfigError, ForeignConfig, SourceError, SourceOutage, UnsettledCluster
 
-
 pytestmark = pytest.mark.slow
 
 

@@ -10,7 +10,14 @@ from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.export_ledger import export_ledger
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.standing import approved, drift, newest_by_index, refused_again, reload_rate
+from starskip.advisor.ledger.standing import (
+    approved,
+    drift,
+    interval_factor,
+    newest_by_index,
+    refused_again,
+    reload_rate,
+)
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.local_storage import LocalStorage
 
@@ -116,6 +123,17 @@ def test_drift_is_told_in_words() -> None:
         "measured savings are 5.0 % of all entries less than predicted (1 application)"
     )
     assert drift([entry(Event.APPROVED)]) == ""
+
+
+def test_intervals_grow_to_what_they_have_missed() -> None:
+    def applied(number: int, measured: float) -> LedgerEntry:
+        told = {"table_predicted_saving_ratio": 0.2, "table_measured_saving_ratio": measured}
+        return entry(Event.KEPT, application=f"a{number}", **told)
+
+    misses = [applied(number, 0.2 + 0.05 * number) for number in range(1, 6)]
+    assert interval_factor(misses[:4]) == 1.0
+    assert interval_factor(misses) == pytest.approx(2.5)  # 0.25 off, where the interval is 0.1 wide each way
+    assert interval_factor([applied(number, 0.21) for number in range(5)]) == 1.0
 
 
 def test_the_ledger_is_exported_as_one_delta_table(store: ArtefactStore, tmp_path: Path) -> None:

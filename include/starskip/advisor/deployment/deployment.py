@@ -101,7 +101,9 @@ def resume(run: Run, application: Application) -> Outcome | None:
     if application.state is State.TAKING_BACK:
         return take_back(run, application.reason, is_measured=application.is_measured_bad)
     if not is_ours and not is_old:
-        error = run.live.foreign("its indexes are neither ours nor those from before: the next run begins anew")
+        error = run.live.foreign(
+            "its indexes are neither ours nor those from before: the next run begins anew"
+        )
         run.record(State.SUPERSEDED, reason=str(error))
         raise error
     if not is_ours and application.state is State.PUTTING:

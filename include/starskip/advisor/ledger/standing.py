@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from math import ceil
 
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.errors import MissingSource, printable
 from starskip.number_text import percent
 
-_DECISIONS = (Event.APPROVED, Event.REJECTED, Event.DEFERRED)
+LEAST_APPLICATIONS = 5
+_LEAST_HALF_WIDTH = 0.001
 _REFUSALS = (Event.REJECTED, Event.DEFERRED, Event.REFUTED, Event.TAKEN_BACK)
 
 
@@ -85,6 +87,26 @@ def reload_rate(entries: Iterable[LedgerEntry]) -> float | None:
     }
     total, seconds = (sum(each) for each in zip(*applied.values(), strict=True)) if applied else (0, 0)
     return total / seconds if seconds else None
+
+
+def interval_factor(entries: Iterable[LedgerEntry]) -> float:
+    """Return the factor by which intervals must grow to have held nine in ten measured savings; 1 at least.
+
+    It is 1 as long as fewer than LEAST_APPLICATIONS applications were measured.
+    """
+    applied = {
+        each.application: (each.interval, each.table_predicted_saving_ratio, each.table_measured_saving_ratio)
+        for each in entries
+        if each.application
+    }
+    misses = sorted(
+        abs(measured - predicted) / max((interval[1] - interval[0]) / 2, _LEAST_HALF_WIDTH)
+        for interval, predicted, measured in applied.values()
+        if interval is not None and predicted is not None and measured is not None
+    )
+    if len(misses) < LEAST_APPLICATIONS:
+        return 1.0
+    return max(misses[ceil(0.9 * len(misses)) - 1], 1.0)
 
 
 def drift(entries: Sequence[LedgerEntry]) -> str:
