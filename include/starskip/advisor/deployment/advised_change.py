@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starskip.advisor.families.families import known_families, named
@@ -12,9 +13,12 @@ from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.run.artefact_rows import published_rows
 from starskip.advisor.run.night import Night
 from starskip.errors import MissingSource, SourceError, printable
+from starskip.pinot.config_change import config_digest
 from starskip.pinot.hybrid_tables import TABLE_TYPES, without_type
 from starskip.pinot.table_config import TableConfig, read_table_configs, table_config
 from starskip.storage.files.open_file import read_small_file
+
+_VARIANT_DIGITS = 6
 
 
 def change_of_night(night: Night, table: str) -> AdvisedChange:
@@ -60,7 +64,7 @@ def change_of_file(path: str, table: str, config: Mapping[str, Any]) -> AdvisedC
         if family.config is not None and not (family.path is not None and family.path.reorders)
         for index in _differing(family, now, wanted)
     ]
-    return AdvisedChange(table, path, tuple(indexes))
+    return AdvisedChange(table, path, _told_apart(indexes))
 
 
 def _document(path: str) -> dict[str, Any]:
@@ -136,7 +140,18 @@ def _change(
     low, high = interval or (combined.get("low"), combined.get("high"))
     saving = combined.get("saving_ratio")
     known = None if low is None or high is None else (float(low), float(high))
-    return AdvisedChange(table, source, tuple(indexes), saving, known)
+    return AdvisedChange(table, source, _told_apart(indexes), saving, known)
+
+
+def _told_apart(indexes: Sequence[AdvisedIndex]) -> tuple[AdvisedIndex, ...]:
+    """Return the indexes, those of one family and the same columns with a word of their config."""
+    names = [each.name for each in indexes]
+    return tuple(
+        replace(each, variant=config_digest(each.config)[:_VARIANT_DIGITS])
+        if names.count(each.name) > 1
+        else each
+        for each in indexes
+    )
 
 
 def _of_column(row: Mapping[str, Any], saving: float | None, *, is_drop: bool = False) -> AdvisedIndex:

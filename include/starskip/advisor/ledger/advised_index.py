@@ -16,7 +16,8 @@ class AdvisedIndex:
 
     ``config``: the keys of the table config that it sets. ``saving_ratio``: share of all entries of the
     table's queries. ``shapes``: the shapes that it answers whole, by their ids. ``size_bytes``: in one
-    replica of all segments.
+    replica of all segments. ``variant``: tells it from another of the same columns, such as a star-tree of
+    other functions.
     """
 
     family: str
@@ -27,11 +28,13 @@ class AdvisedIndex:
     size_bytes: int | None = None
     shapes: tuple[str, ...] = ()
     is_drop: bool = False
+    variant: str = ""
 
     @property
     def name(self) -> str:
         """The index in one word, inverted:country or without_inverted:country."""
-        return f"{DROP_PREFIX if self.is_drop else ''}{self.family}:{','.join(self.columns)}"
+        variant = f"#{self.variant}" if self.variant else ""
+        return f"{DROP_PREFIX if self.is_drop else ''}{self.family}:{','.join(self.columns)}{variant}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as plain JSON."""

@@ -80,6 +80,7 @@ class LedgerEntry:
             row["predicted_bytes"],
             tuple(row["shapes"]),
             row["is_drop"],
+            row["index"].partition("#")[2],
         )
         low, high = row["predicted_low"], row["predicted_high"]
         return cls(
