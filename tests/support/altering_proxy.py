@@ -24,7 +24,7 @@ class Exchange:
     answer: Any = None
     is_forwarded: bool = True
     is_cut: bool = False
-    """Whether the connection is closed in place of an answer."""
+    """The connection is closed in place of an answer."""
 
 
 Alter = Callable[[Exchange], None]

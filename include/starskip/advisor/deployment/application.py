@@ -16,7 +16,7 @@ from starskip.pinot.config_change import KeyChange
 
 
 class State(Enum):
-    """How far an application has come; each is written before what it names is done.
+    """Steps of an application; each is written before what it names is done.
 
     KEPT, REVERTED and SUPERSEDED are ends; SUPERSEDED: somebody else's config took the place of ours.
     STOPPED: somebody else changed the config meanwhile, and nothing more was written.
@@ -77,7 +77,7 @@ class Application:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to do."""
+        """True if nothing is left to do."""
         return self.state in ENDS
 
     @property

@@ -44,7 +44,7 @@ class TableSize:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What a change will take; ``bytes``: of new indexes, over all replicas, less those of dropped ones.
+    """Cost of a change; ``bytes``: of new indexes, over all replicas, less those of dropped ones.
 
     ``minutes``: until the last server has reloaded its last segment. ``room_bytes``: what a server needs
     beside its segments while it holds an old and a new one. ``is_rate_measured``: by past applications.

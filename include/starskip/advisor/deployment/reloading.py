@@ -23,7 +23,7 @@ _SHOWN = 5
 
 @dataclass(slots=True)
 class Waiting:
-    """How to wait: for at most ``seconds``, and for at most ``quiet_seconds`` without progress."""
+    """Bounds of waiting: for at most ``seconds``, and for at most ``quiet_seconds`` without progress."""
 
     seconds: float
     quiet_seconds: float

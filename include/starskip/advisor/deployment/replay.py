@@ -27,7 +27,7 @@ Options = Mapping[str, str | int | bool]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one statement cost: entries of its first pass, and the least time of all passes.
+    """Cost of one statement: its least entries and least time of all passes.
 
     ``rows``: the answer, None if it is too long to be kept. ``flaw``: why the answer is not whole.
     """

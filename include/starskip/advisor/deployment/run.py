@@ -60,7 +60,7 @@ class Run:
 
     @property
     def changes_trees(self) -> bool:
-        """Whether the application changes star-trees."""
+        """True if the application changes star-trees."""
         return any(each.path in TREE_PATHS for each in self.application.changes)
 
     def record(self, state: State, **fields: Any) -> None:

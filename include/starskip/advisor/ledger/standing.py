@@ -1,4 +1,4 @@
-"""What the ledger says of an index today: approved, or not to be proposed again yet."""
+"""The standing of an index in the ledger today: approved, or not to be proposed again yet."""
 
 from __future__ import annotations
 
