@@ -98,7 +98,13 @@ def apply(
     with needing_extra("pinot"):
         from starskip.pinot.cluster.open_cluster import open_cluster
         from starskip.pinot.cluster.pinot_address import pinot_address
-    from starskip.advisor.deployment.asked_application import Asked, apply_prepared, go_on, prepare
+    from starskip.advisor.deployment.asked_application import (
+        Asked,
+        apply_prepared,
+        go_on,
+        prepare,
+        unfinished,
+    )
 
     place = advice_place(config, store, settings_given)
     with open_cluster(pinot_address(controller, broker, os.environ)) as cluster:
@@ -113,6 +119,8 @@ def apply(
             lambda advice: place.shapes(advice, logs),
         )
         is_real = yes and not dry_run
+        if not is_real and (left := unfinished(asked)) is not None:
+            note(f"an application of {left.started_at} is not over ({left.state.value}): --yes ends it")
         outcome = go_on(asked) if is_real else None
         prepared = None
         if outcome is None:

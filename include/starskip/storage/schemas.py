@@ -337,6 +337,6 @@ LEDGER = pa.schema(
 ``source``: the night or file of the advice, ``application``: the run that applied it. ``config``: the keys of
 the table config that the index sets, as JSON. Savings are shares of all entries of the table's queries, and
 milliseconds a query; ``predicted_low`` and ``predicted_high``: the 90 % interval of the whole advice.
-``reloaded_bytes`` and ``reload_seconds``: of all segments that the application reloaded, the same in each of
-its rows.
+``reloaded_bytes``: of the segments of the server that holds most, ``reload_seconds``: until all servers had
+reloaded theirs; the same in each row of an application.
 """

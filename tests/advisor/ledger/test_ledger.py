@@ -107,13 +107,13 @@ def test_a_deferred_index_comes_at_its_date_whatever_it_saves() -> None:
 
 
 def test_the_rate_of_reloading_counts_an_application_once() -> None:
-    applied = {"application": "a1", "reloaded_bytes": 100, "reload_seconds": 2.0}
+    applied = {"application": "a1", "reloaded_bytes": 1_000, "reload_seconds": 20.0}
     said = [entry(Event.KEPT, "city", **applied), entry(Event.KEPT, "url", **applied)]
     assert reload_rate(said) == 50.0
-    assert (
-        reload_rate([*said, entry(Event.KEPT, application="a2", reloaded_bytes=500, reload_seconds=4.0)])
-        == 100
-    )
+    more = entry(Event.KEPT, application="a2", reloaded_bytes=5_000, reload_seconds=40.0)
+    assert reload_rate([*said, more]) == 100
+    quick = entry(Event.KEPT, application="a3", reloaded_bytes=9_000, reload_seconds=2.0)
+    assert reload_rate([*said, quick]) == 50.0
     assert reload_rate([entry(Event.APPROVED)]) is None
 
 

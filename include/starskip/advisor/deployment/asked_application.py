@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starskip.advisor.deployment.application import State
+from starskip.advisor.deployment.application import Application, State
 from starskip.advisor.deployment.deployment import apply_plan, resume
 from starskip.advisor.deployment.forecast import Forecast, forecast_of, require_within
 from starskip.advisor.deployment.journal import Journal
@@ -84,12 +84,15 @@ def apply_prepared(asked: Asked, prepared: Prepared) -> Outcome:
 
 def go_on(asked: Asked) -> Outcome | None:
     """Go on with an unfinished application of the table; None if nothing of one was written."""
+    application = unfinished(asked)
+    return None if application is None else resume(_run(asked, application.table), application)
+
+
+def unfinished(asked: Asked) -> Application | None:
+    """Return the application of the table that is not over, None if there is none."""
     journal = Journal(asked.store, asked.who)
-    for table in _halves(asked.table):
-        application = journal.newest(table)
-        if application is not None and not application.is_over:
-            return resume(_run(asked, table), application)
-    return None
+    found = (journal.newest(table) for table in _halves(asked.table))
+    return next((each for each in found if each is not None and not each.is_over), None)
 
 
 def revert(asked: Asked) -> Outcome:

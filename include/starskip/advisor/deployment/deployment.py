@@ -33,7 +33,7 @@ from starskip.advisor.deployment.table_segments import newest_first, table_size,
 from starskip.advisor.deployment.take_back import note_in_ledger, take_back
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event
-from starskip.errors import ConfigError, ForeignConfig, SourceOutage, printable
+from starskip.errors import AccessRefused, ConfigError, ForeignConfig, SourceOutage, printable
 from starskip.number_text import percent
 from starskip.pinot.config_change import config_digest, has_changes
 
@@ -54,6 +54,11 @@ def apply_plan(
     segments = run.live.segments()
     run.say(f"measuring {len(statements)} queries as the table is")
     before = run.replay(statements)
+    if statements and all(each.flaw for each in before):
+        raise SourceOutage(
+            f"table {printable(plan.table, 100)}: no query can be measured: {printable(before[0].flaw, 200)}",
+            source=plan.table,
+        )
     application = Application(
         id=uuid4().hex[:12],
         table=plan.table,
@@ -135,7 +140,10 @@ def without_needed_drops(run: Run, plan: Plan, statements: Sequence[Statement]) 
 
 
 def _require_known_keys(run: Run, plan: Plan) -> None:
-    unknown = run.controller.validate_table_config(plan.target)
+    try:
+        unknown = run.controller.validate_table_config(plan.target)
+    except AccessRefused:
+        return  # a right of its own; the answer to the PUT tells the same
     if unknown:
         names = printable(", ".join(map(str, unknown)), 200)
         raise ConfigError(
@@ -169,11 +177,14 @@ def _from_canary(run: Run) -> Outcome:
         end = run.live.reload(segments, wanted, run.waiting("reload"), is_all=True)
         if end.problem:
             return take_back(run, end.problem, is_measured=False)
-        size = table_size(run.controller, application.table).stored_bytes
-        run.record(State.MEASURING, reloaded_bytes=size, reload_seconds=end.seconds)
+        held = table_size(run.controller, application.table).by_server.values()
+        largest = max((size_bytes for _, size_bytes in held), default=0)
+        run.record(State.MEASURING, reloaded_bytes=largest, reload_seconds=end.seconds)
         return _measured(run, baseline, config)
     except BrokerGone as error:
         return take_back(run, f"it could not be measured: {error}", is_measured=False)
+    except AccessRefused as error:
+        return take_back(run, str(error), is_measured=False)
 
 
 def _measured(run: Run, baseline: Baseline, config: Mapping[str, object]) -> Outcome:
@@ -220,8 +231,8 @@ def _measured(run: Run, baseline: Baseline, config: Mapping[str, object]) -> Out
         return _refuted(run, "", faults)
     _require_ours(run)
     told = f"measured: {percent(whole.ratio)} of all entries saved" if statements else "no query was replayed"
+    note_in_ledger(run, Event.KEPT, told)
     run.record(State.KEPT, reason=told)
-    note_in_ledger(run, Event.KEPT)
     run.say(told)
     return outcome_of(run.application)
 

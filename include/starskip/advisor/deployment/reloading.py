@@ -7,7 +7,7 @@ before that the servers are asked for the indexes of the segments. What makes no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from starskip.advisor.deployment.table_segments import MAX_LOOKED_AT, Wanted, looked_at
@@ -80,6 +80,14 @@ def bad_segments(controller: Controller, table: str) -> tuple[str, ...]:
     """Return the segments that a server could not load."""
     states = controller.segment_states(table)
     return tuple(sorted(name for name, by_server in states.items() if BAD in by_server.values()))
+
+
+def undone_segments(
+    controller: Controller, table: str, segments: Collection[str], wanted: Wanted
+) -> list[str]:
+    """Return which of the segments that are looked into are not as wanted."""
+    asked = looked_at(sorted(segments))
+    return [each for each in asked if not _is_done(controller, table, each, wanted)]
 
 
 def _is_done(controller: Controller, table: str, segment: str, wanted: Wanted) -> bool:

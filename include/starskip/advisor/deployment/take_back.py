@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from starskip.advisor.deployment.application import Application, State
 from starskip.advisor.deployment.live_table import Written
 from starskip.advisor.deployment.outcome import REVERTED, Outcome, outcome_of
-from starskip.advisor.deployment.reloading import bad_segments
+from starskip.advisor.deployment.reloading import bad_segments, undone_segments
 from starskip.advisor.deployment.run import Run
 from starskip.advisor.deployment.table_segments import tree_count, wanted_of
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries
-from starskip.errors import ForeignConfig, UnsettledCluster, printable
+from starskip.errors import AccessRefused, ForeignConfig, UnsettledCluster, printable
 from starskip.pinot.config_change import KeyChange, config_digest, has_changes, steps_back
 from starskip.pinot.hybrid_tables import without_type
 
@@ -75,8 +76,16 @@ def _reload(run: Run) -> None:
     wanted = wanted_of(application.indexes, config, has_trees=run.changes_trees)
     trees = tree_count(config) if run.changes_trees else None
     segments = run.live.segments()
+    wanted = wanted.reversed(trees)
     run.say(f"reloading all {len(segments)} segments without the indexes")
-    end = run.live.reload(segments, wanted.reversed(trees), run.waiting("taking back"), is_all=True)
+    try:
+        end = run.live.reload(segments, wanted, run.waiting("taking back"), is_all=True)
+    except AccessRefused:
+        undone = undone_segments(run.controller, run.table, {*application.canary, *segments}, wanted)
+        if undone:
+            raise
+        run.say("no reload is needed: no segment has the indexes")
+        return
     if end.problem and not end.bad_segments:
         raise UnsettledCluster(
             f"table {printable(run.table, 100)}: its old config is back, but {printable(end.problem, 300)}: "
@@ -120,8 +129,10 @@ def _finish(run: Run) -> None:
         for each in application.indexes
     ]
     verdicts = [{**each, "detail": _because(each["detail"], application.reason)} for each in verdicts]
-    run.record(State.REVERTED, verdicts=verdicts, reason=f"{application.reason}{others}")
-    note_in_ledger(run, Event.REFUTED if application.is_measured_bad else Event.TAKEN_BACK)
+    reason = f"{application.reason}{others}"
+    run.application = replace(application, verdicts=verdicts)
+    note_in_ledger(run, Event.REFUTED if application.is_measured_bad else Event.TAKEN_BACK, reason)
+    run.record(State.REVERTED, reason=reason)
     run.say(f"the old config is back{others}")
 
 
@@ -129,8 +140,8 @@ def _because(detail: str, reason: str) -> str:
     return detail if reason in detail else f"{detail}; taken back: {reason}"
 
 
-def note_in_ledger(run: Run, event: Event) -> None:
-    """Add what became of each index to the ledger."""
+def note_in_ledger(run: Run, event: Event, reason: str) -> None:
+    """Add what became of each index to the ledger, before the journal ends: twice rather than never."""
     application = run.application
     now = datetime.now(UTC)
     by_index = {each["index"]: each for each in application.verdicts}
@@ -145,7 +156,7 @@ def note_in_ledger(run: Run, event: Event) -> None:
                 event,
                 index,
                 application.source,
-                reason=application.reason,
+                reason=reason,
                 application=application.id,
                 interval=application.interval,
                 measured_saving_ratio=verdict.get("measured_saving_ratio"),

@@ -13,6 +13,7 @@ from starskip.number_text import percent
 
 LEAST_APPLICATIONS = 5
 _LEAST_HALF_WIDTH = 0.001
+_LEAST_SECONDS = 10.0
 _REFUSALS = (Event.REJECTED, Event.DEFERRED, Event.REFUTED, Event.TAKEN_BACK)
 
 
@@ -79,11 +80,14 @@ def refused_again(
 
 
 def reload_rate(entries: Iterable[LedgerEntry]) -> float | None:
-    """Return the bytes of segments that servers reloaded a second in past applications; None without any."""
+    """Return the bytes a second that a server reloaded in past applications; None without any.
+
+    Those of a few seconds tell nothing: most of their time is not of bytes.
+    """
     applied = {
         entry.application: (entry.reloaded_bytes, entry.reload_seconds)
         for entry in entries
-        if entry.application and entry.reloaded_bytes and entry.reload_seconds
+        if entry.application and entry.reloaded_bytes and (entry.reload_seconds or 0) >= _LEAST_SECONDS
     }
     total, seconds = (sum(each) for each in zip(*applied.values(), strict=True)) if applied else (0, 0)
     return total / seconds if seconds else None
