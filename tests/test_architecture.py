@@ -140,6 +140,7 @@ FOOTERS_ELSEWHERE = {
     # Of files that this package has written itself, whose names are compared there: nobody else opens one.
     "storage/checked_parquet.py",
     "advisor/families/star_tree/recommend/document_bytes.py",
+    "pinot/segments/pulled_rows.py",
     # Of a table's files, whose row groups are read: one has the footer from ``lake`` already, the other reads
     # all of a file at once.
     "secondary/read_rows.py",
@@ -171,11 +172,12 @@ HOMES_OF_FAMILIES = ("advisor/families/", "pinot/column_indexes/", *(f"{library}
 
 
 NAMED_OTHERWISE = {
-    # Commands and their JSON; an operator of SQL; a request for a part of an object.
+    # Commands and their JSON; an operator of SQL; a request for a part of an object; JSON of Pinot's.
     "cli/main.py",
     "cli/secondary.py",
     "cli/skipping.py",
     "cli/sql.py",
+    "pinot/cluster/pulled_metadata.py",
     "sql/predicate.py",
     # A key of the servers' metadata of a column.
     "advisor/deployment/table_segments.py",

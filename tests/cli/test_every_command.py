@@ -48,6 +48,8 @@ BY_SPARK = {"skipping create", "skipping refresh", "skipping explain", "skipping
 """They start Spark: tests/spark calls them with ``--format json``."""
 OF_A_KEY = {"skipping rotate"}
 """It needs encrypted metadata, which Spark writes; see tests/spark/skipping/test_encryption.py."""
+OF_PINOT = {"pinot apply", "pinot pull", "pinot revert"}
+"""They ask a Pinot, as tests/pinot/cluster/live and tests/advisor/deployment do."""
 NIGHTS = {"stage", "retain"}
 """tests/cli/test_stage.py and test_retain.py run them over whole stores."""
 LOGS = {"parse-log", "tune", "quantile-report", "collect-metadata"}
@@ -93,6 +95,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, call: Call) -> Path:
 
 CALLS = [
     "settings",
+    "decide --store ledger",
     "secondary create events --index btree:id",
     "secondary refresh events",
     "secondary describe events",
@@ -132,7 +135,7 @@ def test_stdout_is_one_document_and_quiet_is_silent(
 
 def test_every_command_is_called_here_or_where_it_is_told() -> None:
     called = {name for name in LEAVES for text in CALLS if text == name or text.startswith(f"{name} ")}
-    assert called | BY_SPARK | OF_A_KEY | NIGHTS | LOGS == LEAVES.keys()
+    assert called | BY_SPARK | OF_A_KEY | OF_PINOT | NIGHTS | LOGS == LEAVES.keys()
 
 
 @pytest.mark.parametrize("where", ["before", "behind"])

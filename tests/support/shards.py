@@ -46,6 +46,7 @@ _TESTED = (
     "dags/",
     "plugins/",
     "benchmarks/deployment.py",
+    "benchmarks/pinot/",
 )
 """Places where a change can make a test of a shard fail; ``make test`` holds the pages of docs."""
 
@@ -206,6 +207,21 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/night/",
         ),
         6,
+    ),
+    Shard(
+        "a real Pinot",
+        ("tests/advisor/deployment/", "tests/pinot/cluster/live/"),
+        (
+            "benchmarks/pinot/pinot_process.py",
+            "benchmarks/pinot/running_pinot.py",
+            "include/starskip/advisor/deployment/",
+            "include/starskip/advisor/ledger/",
+            "include/starskip/cli/pinot_apply.py",
+            "include/starskip/pinot/cluster/",
+            "include/starskip/pinot/config_change.py",
+            "include/starskip/pinot/segments/",
+        ),
+        10,
     ),
 )
 

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Param, task
 
-from starskip.airflow.connections import Connections
+from starskip.airflow.connections import Connections, PinotConnections
 from starskip.airflow.nightly_dag import config_place
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import TAG
@@ -91,6 +91,7 @@ def _night(context: Any, config: str, connections: Connections) -> Night:
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
     connections.use(os.environ)
+    PinotConnections().use(os.environ)
     now = datetime.now(UTC)
     asked = tuple(context["params"]["tables"] or ())
     arguments = NightArguments(now.date(), context["dag_run"].run_id, now, asked)

@@ -1,4 +1,4 @@
-"""Pass the keys of stores from Airflow's connections to a task and its Spark job.
+"""Pass the keys of stores and the way to a live Pinot from Airflow's connections to a task and its Spark job.
 
 Tasks take the keys into their process, which uses the stores next (``airflow dags test`` runs all tasks in
 one). The API server must never do so: the keys would stay in it for all its other work.
@@ -17,13 +17,15 @@ from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from airflow.sdk.log import mask_secret
 
 from starskip.airflow.connection_fields import STANDARD_FIELDS, ConnectionFields
+from starskip.airflow.pinot_variables import broker_variables, controller_variables
 from starskip.airflow.store_variables import replaced_variables, store_variables
 from starskip.errors import ConfigError
 
 _STORE = "starskip_store"
 _OPENSEARCH = "starskip_opensearch"
 _KEYS = "starskip_keys"
-_SEE = "see docs/object-stores.md"
+_CONTROLLER, _BROKER = "pinot_controller_default", "pinot_broker_default"
+_SEE, _SEE_PINOT = "see docs/object-stores.md", "see docs/live-pinot.md"
 
 _SECRET = ("SECRET", "PASSWORD", "TOKEN", "KEY")
 """Parts of the names of variables whose values Airflow must mask in its logs."""
@@ -48,11 +50,28 @@ class Connections:
         _use(self.keys, _KEYS, _of_keys, environment)
 
 
+@dataclass(frozen=True, slots=True)
+class PinotConnections:
+    """Names of the connections to a live Pinot; those of these names need not be there.
+
+    They are apart from those of a night, whose tasks and Spark jobs ask no Pinot.
+    """
+
+    controller: str = _CONTROLLER
+    broker: str = _BROKER
+
+    def use(self, environment: MutableMapping[str, str]) -> None:
+        """Put the ways and credentials into ``environment``; see ``Connections.use``."""
+        _use(self.controller, _CONTROLLER, controller_variables, environment, _SEE_PINOT)
+        _use(self.broker, _BROKER, broker_variables, environment, _SEE_PINOT)
+
+
 def _use(
     name: str,
     usual: str,
     variables_of: Callable[[str, Mapping[str, Any]], Mapping[str, str]],
     environment: MutableMapping[str, str],
+    see: str = _SEE,
 ) -> None:
     try:
         connection = BaseHook.get_connection(name)
@@ -66,13 +85,15 @@ def _use(
         ) from None
     except (AirflowException, ValueError, TypeError, AttributeError) as error:
         raise ConfigError(
-            f"the Airflow connection {name} cannot be read ({type(error).__name__}); {_SEE}", setting=name
+            f"the Airflow connection {name} cannot be read ({type(error).__name__}); {see}", setting=name
         ) from None
-    standard = {field: getattr(connection, field) for field in STANDARD_FIELDS}
+    fields = {field: getattr(connection, field) for field in STANDARD_FIELDS}
+    # Airflow's provider for Pinot has a schema in the extra.
+    standard = {field: value for field, value in fields.items() if value or field not in extra}
     try:
         given = variables_of(connection.conn_type or "", {**extra, **standard})
     except ValueError as error:
-        raise ConfigError(f"the Airflow connection {name}: {error}; {_SEE}", setting=name) from None
+        raise ConfigError(f"the Airflow connection {name}: {error}; {see}", setting=name) from None
     for variable in replaced_variables(given):
         environment.pop(variable, None)
     for variable, value in given.items():

@@ -15,6 +15,7 @@ from starskip.cli.output_option import output_option
 from starskip.cli.pinot_apply import apply, revert
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
+from starskip.cli.several_values import SeveralValues
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import BAD_INPUT, TRY_AGAIN, printable
@@ -34,7 +35,7 @@ def pinot() -> None:
 
     \b
     Examples:
-      starskip pinot pull --controller http://pinot:9000 --out pulled
+      starskip pinot pull --controller http://pinot:9000 -o pulled
       starskip pinot apply --controller http://pinot:9000 --table events --recommendation tune.json
       starskip pinot revert --controller http://pinot:9000 --table events
     """  # noqa: D301 - click reads the character \b as "keep these lines"
@@ -44,7 +45,7 @@ pinot.add_command(apply)
 pinot.add_command(revert)
 
 
-@pinot.command(name="pull")
+@pinot.command(name="pull", cls=SeveralValues, spellings={"--out": "--output"})
 @click.option(
     "--controller",
     default="",
@@ -57,7 +58,7 @@ pinot.add_command(revert)
     metavar="URL",
     help="A broker, such as http://pinot:8099; without it the controller hands queries to one.",
 )
-@output_option("DIR", "Folder to write: new, empty, or of a former pull.", "--out", required=True)
+@output_option("DIR", "Folder to write: new, empty, or of a former pull.", required=True)
 @tables_option("all that Pinot has")
 @setting_option("--window-rows", "scoring.window_rows_per_table", metavar="N")
 @setting_option("--sampled-segments", "scoring.max_sampled_segments", metavar="N")
@@ -72,8 +73,8 @@ def pull(controller: str, broker: str, target: str, tables: str, output: str, **
 
     \b
     Examples:
-      starskip pinot pull --controller http://pinot:9000 --out pulled
-      starskip pinot pull --controller http://pinot:9000 --broker http://pinot:8099 --out pulled --tables a,b
+      starskip pinot pull --controller http://pinot:9000 -o pulled
+      starskip pinot pull --controller http://pinot:9000 --broker http://pinot:8099 -o pulled --tables a,b
       starskip tune --log x.log --segments pulled/segments --table-config pulled/configs/*.json --index all
     """  # noqa: D301
     with needing_extra("pinot"):
@@ -84,7 +85,7 @@ def pull(controller: str, broker: str, target: str, tables: str, output: str, **
     from starskip.night.configuration.checked_overrides import checked_overrides
 
     if not target.strip() or "://" in target:
-        raise click.BadParameter("give a folder of this machine", param_hint="--out")
+        raise click.BadParameter("give a folder of this machine", param_hint="--output")
     settings = checked_overrides(Settings(), given_settings(settings_given), origin="arguments")
     scoring = settings.scoring
     bounds = PullBounds(scoring.max_sampled_segments, scoring.window_rows_per_table)

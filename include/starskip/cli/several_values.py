@@ -31,8 +31,11 @@ class SeveralValues(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option's name before each of its values, as click expects."""
-        declared = [self._spellings.get(argument, argument) for argument in args]
-        return super().parse_args(ctx, list(self._repeated(declared)))
+        return super().parse_args(ctx, list(self._repeated([self._spelled(each) for each in args])))
+
+    def _spelled(self, argument: str) -> str:
+        name, equals, value = argument.partition("=")
+        return f"{self._spellings.get(name, name)}{equals}{value}"
 
     def _repeated(self, args: Sequence[str]) -> Iterator[str]:
         current = None

@@ -23,6 +23,7 @@ from starskip.execution.engine import Engine, Rows
 from starskip.night.lake_only import LAKE_ONLY, find_lake_only
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
+from starskip.pinot.segments.pulled_note import PULLED, pulled_words
 from starskip.pinot.segments.segment_files import SegmentFile, segment_listing
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
@@ -107,6 +108,8 @@ def _collected(
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
     told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
+    pulled = pulled_words(files)
+    told |= {table: {**told[table], PULLED: words} for table, words in pulled.items()}
     night.publish(_ARTEFACT, {table: Part(part.files, told[table]) for table, part in parts.items()})
     reasons = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
     warnings = tuple(
@@ -119,7 +122,7 @@ def _collected(
         "segments_taken_over": len(unchanged),
         "damaged_segments": len(reasons),
     }
-    return StageResult(counts, warnings)
+    return StageResult(counts, (*warnings, *map(printable, pulled.values())))
 
 
 def _former_snapshot(night: Night) -> Snapshot | None:

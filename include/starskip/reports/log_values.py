@@ -121,7 +121,7 @@ class DataQuality:
     ``dropped_log_lines``: lines that the broker says it did not write. ``sampled_queries`` of the log stand
     for ``unlogged_queries`` beside themselves. ``unlogged_texts``: the texts of this table that the broker
     redacted; ``leaf_queries``: its queries that were leaves of multi-stage queries. ``wrapped``: records that
-    shippers had put something around, by wrapper.
+    shippers had put something around, by wrapper. ``pulled``: what a pull from a live Pinot sampled.
     """
 
     lines: int
@@ -140,6 +140,7 @@ class DataQuality:
     unlogged_texts: UnloggedTexts = NOTHING_REDACTED
     leaf_queries: int = 0
     wrapped: Mapping[str, int] = field(default_factory=dict)
+    pulled: str | None = None
 
     def __post_init__(self) -> None:
         if len(self.rejected_examples) > MAX_REJECTED_EXAMPLES:

@@ -36,12 +36,13 @@ def sampling_words(quality: DataQuality) -> str:
 
 
 def log_words(quality: DataQuality) -> tuple[str, ...]:
-    """Return sentences on the log: dropped lines, redacted texts, shares of leaves, wrappers."""
+    """Return sentences on the log and the segments: losses, shares of leaves, wrappers, a pull's sample."""
     sentences = (
         sampling_words(quality),
         *redaction_words(quality.unlogged_texts),
         leaf_words(quality.leaf_queries),
         _wrapper_words(quality.wrapped),
+        f"{printable(quality.pulled, 300)}." if quality.pulled is not None else "",
     )
     return tuple(filter(None, sentences))
 

@@ -26,6 +26,7 @@ from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import SourceError
 from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
+from starskip.pinot.segments.pulled_note import PULLED
 from starskip.reports.advice_evidence import (
     chosen_answers,
     chosen_index,
@@ -207,6 +208,7 @@ def data_quality(night: Night, table: str, advice: Mapping[str, Any]) -> DataQua
         unlogged_texts=UnloggedTexts(**advice.get("unlogged_texts", {})),
         leaf_queries=advice.get("leaves", 0),
         wrapped=log.get("wrapped", {}),
+        pulled=night_properties(night, "table_facts", table).get(PULLED),
         gates=tuple(
             check for verdict in read_verdicts(night) if verdict.table == table for check in verdict.checks
         ),

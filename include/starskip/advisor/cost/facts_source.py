@@ -20,6 +20,7 @@ from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.index_sizes.index_format import index_format
 from starskip.pinot.segments.damaged_segment import damage_sentence
 from starskip.pinot.segments.facts_table import collect_facts
+from starskip.pinot.segments.pulled_note import pulled_words
 from starskip.pinot.segments.read_packed_metadata import read_packed_metadata
 from starskip.pinot.segments.segment_files import SegmentFile, folder_of, list_segments, segment_tables
 from starskip.pinot.table_config import TableConfig
@@ -154,7 +155,7 @@ class FactsSource:
                 f"table {table}: none of its {len(files)} segments can be read: {damaged_segments[0]}",
                 source=table,
             )
-        warnings.extend(damaged_segments)
+        warnings.extend([*damaged_segments, *pulled_words(files).values()])
         return merged
 
 

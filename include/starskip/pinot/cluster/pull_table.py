@@ -174,7 +174,7 @@ def _check_name(name: str, what: str) -> None:
 
 def _check_ours(folder: Path) -> None:
     if folder.exists() and any(folder.iterdir()) and not (folder / NOTE_FILE).exists():
-        words = f"{folder} holds files that no pull has written: give another --out, or empty it"
+        words = f"{folder} holds files that no pull has written: give another folder, or empty it"
         raise SourceError(words, source=str(folder))
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
+from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.storage.files.open_file import read_small_file
 
 NOTE_FILE = "pulled.json"
+PULLED = "pulled"
+"""Property of a table's facts: what was pulled, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class PulledNote:
-    """What was pulled of one table, whose name has its type.
+    """Sizes of what was pulled of one table, whose name has its type.
 
     ``rows`` are those of the ``segments`` that were pulled, of ``all_segments``. ``pulled_rows``: how many of
     them were read, from ``sampled_segments``. ``tiers``: those of storage that have indexes of their own.
@@ -40,10 +44,16 @@ class PulledNote:
         )
 
 
-def pulled_note(folder: str) -> PulledNote | None:
-    """Return the note in a folder of segments, None if they were not pulled."""
+def pulled_words(files: Iterable[SegmentFile]) -> dict[str, str]:
+    """Return by table the sentence of the note beside its segments, of those that were pulled."""
+    folders = {file.table: file.path.rpartition("/")[0] for file in files}
+    notes = {table: _note(folder) for table, folder in folders.items()}
+    return {table: note.words for table, note in notes.items() if note is not None}
+
+
+def _note(folder: str) -> PulledNote | None:
     try:
-        found = json.loads(read_small_file(f"{folder.rstrip('/')}/{NOTE_FILE}"))
+        found = json.loads(read_small_file(f"{folder}/{NOTE_FILE}"))
         return PulledNote(**found)
     except (OSError, ValueError, TypeError):
         return None
