@@ -52,6 +52,8 @@ def apply_plan(
     if not plan.changes:
         return Outcome(plan.table, plan.before, plan.after, forecast.to_json(), reason="; ".join(needed))
     segments = run.live.segments()
+    if not statements:
+        run.say("no query is at hand to replay: the change is judged by its segments alone (--log, --config)")
     run.say(f"measuring {len(statements)} queries as the table is")
     before = run.replay(statements)
     if statements and all(each.flaw for each in before):
