@@ -59,6 +59,13 @@ def test_rows_beyond_a_limit_are_the_servers_choice() -> None:
     assert kinds(ROWS, was, replace(was, in_filter=900)) == []  # it stops early: which rows it meets varies
 
 
+def test_a_table_that_grew_meanwhile_is_judged_by_entries_a_row() -> None:
+    was = Measured(100, 0, 5.0, [[7]], documents=1_000)
+    assert kinds(COUNT, was, Measured(150, 0, 5.0, [[9]], documents=1_500)) == []
+    assert kinds(COUNT, was, Measured(300, 0, 5.0, [[9]], documents=1_500)) == [FaultKind.MORE_ENTRIES]
+    assert saving([COUNT], [was], [Measured(75, documents=1_500)]).ratio == pytest.approx(0.5)
+
+
 def test_a_fault_names_its_shape_without_literals() -> None:
     (fault,) = faults_of([COUNT], [Measured(100, 0, 5.0)], [Measured(300, 0, 5.0)], 0.1)
     assert str(fault) == "scans more: 100 entries a query before, 300 after: SELECT COUNT(*) … a = ?"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import uuid4
 
 from starskip.advisor.deployment.application import Application, State
@@ -82,7 +83,7 @@ def apply_plan(
     run.application = run.journal.begin(application, Baseline(tuple(statements), tuple(before)).to_json())
     run.say(f"putting the config of {plan.table}")
     try:
-        written = run.live.write(plan.base, plan.changes)
+        written, held = run.live.write(plan.base, plan.changes)
     except ForeignConfig as error:
         raise run.stopped(error) from error
     if written is Written.NOT_AT_ALL:
@@ -94,7 +95,7 @@ def apply_plan(
         )
     if written is Written.KEYS_DROPPED:
         return take_back(run, "Pinot dropped keys of the config that it does not know", is_measured=False)
-    return _from_canary(run)
+    return _from_canary(run, held)
 
 
 def resume(run: Run, application: Application) -> Outcome | None:
@@ -122,7 +123,7 @@ def resume(run: Run, application: Application) -> Outcome | None:
         return take_back(
             run, "the config was changed by someone else while it was applied", is_measured=False
         )
-    return _from_canary(run)
+    return _from_canary(run, config)
 
 
 def without_needed_drops(run: Run, plan: Plan, statements: Sequence[Statement]) -> tuple[Plan, list[str]]:
@@ -154,10 +155,12 @@ def _require_known_keys(run: Run, plan: Plan) -> None:
         )
 
 
-def _from_canary(run: Run) -> Outcome:
-    """Reload and measure from the canary on; what is reloaded already is reloaded once more."""
+def _from_canary(run: Run, config: Mapping[str, Any]) -> Outcome:
+    """Reload and measure from the canary on; what is reloaded already is reloaded once more.
+
+    ``config``: as Pinot has it, with the changes.
+    """
     application = run.application
-    config = run.live.config()
     run.record(State.CANARY, after=config_digest(config))
     baseline = Baseline.from_json(run.journal.baseline(run.application))
     segments = run.live.segments()
@@ -189,7 +192,7 @@ def _from_canary(run: Run) -> Outcome:
         return take_back(run, str(error), is_measured=False)
 
 
-def _measured(run: Run, baseline: Baseline, config: Mapping[str, object]) -> Outcome:
+def _measured(run: Run, baseline: Baseline, config: Mapping[str, Any]) -> Outcome:
     statements, before = baseline.statements, baseline.before
     application = run.application
     hiding = {

@@ -62,14 +62,24 @@ def faults_of(
 ) -> list[Fault]:
     """Return the faults, at most one a kind and shape.
 
-    Statements whose answers were not whole before are not judged.
+    Statements whose answers were not whole before are not judged, and answers are not compared where the
+    table has got other rows meanwhile.
     """
-    known = [each for each in zip(statements, before, after, strict=True) if not each[1].flaw]
+    known = [
+        (statement, was.grown_to(now.documents), now)
+        for statement, was, now in zip(statements, before, after, strict=True)
+        if not was.flaw
+    ]
+    changed = {
+        statement.sql
+        for statement, was, now in zip(statements, before, after, strict=True)
+        if was.documents != now.documents
+    }
     found: dict[tuple[FaultKind, str], Fault] = {}
     for statement, was, now in known:
         if now.flaw:
             fault = Fault(FaultKind.NOT_WHOLE, statement.text, printable(now.flaw, _SHOWN))
-        elif differing := _difference(statement, was, now):
+        elif statement.sql not in changed and (differing := _difference(statement, was, now)):
             fault = Fault(FaultKind.WRONG_ANSWER, statement.text, differing)
         else:
             continue
@@ -156,8 +166,8 @@ def saving(
         if was.flaw or now.flaw or whole.flaw:
             continue
         queries += statement.queries
-        total += statement.queries * whole.entries
-        entries += part * statement.queries * (was.entries - now.entries)
+        total += statement.queries * whole.grown_to(now.documents).entries
+        entries += part * statement.queries * (was.grown_to(now.documents).entries - now.entries)
         ms += part * statement.queries * (was.best_ms - now.best_ms)
     return Saving(entries / total if total else 0.0, ms / queries if queries else 0.0)
 

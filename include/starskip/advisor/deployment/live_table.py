@@ -43,8 +43,10 @@ class LiveTable:
             )
         return found[table_type]
 
-    def write(self, base: Mapping[str, Any], changes: Sequence[KeyChange]) -> Written:
-        """Lay changes over the config, which must still be ``base``, and read it again.
+    def write(
+        self, base: Mapping[str, Any], changes: Sequence[KeyChange]
+    ) -> tuple[Written, Mapping[str, Any]]:
+        """Lay changes over the config, which must still be ``base``; return what came of it, read again.
 
         Pinot's API has no compare-and-set: the config is compared right before, and right after, and where
         the role may read it ZooKeeper's number of writes tells whether somebody wrote in between. Raises
@@ -61,15 +63,15 @@ class LiveTable:
             unknown, is_known = {}, False
         held = self.config()
         if same_config(held, base) and not is_as_written(held, target, changes):
-            return Written.NOT_AT_ALL
+            return Written.NOT_AT_ALL, held
         writes = self._writes_since(version)
         if (writes is not None and writes > 1) or (writes == 0 and is_known):
             raise self.foreign("somebody wrote it at the same moment")
         if is_as_written(held, target, changes):
-            return Written.KEYS_DROPPED if unknown else Written.AS_PLANNED
+            return (Written.KEYS_DROPPED if unknown else Written.AS_PLANNED), held
         # Exactly one write, and it was ours: Pinot itself left something out.
         if writes == 1 or unknown:
-            return Written.KEYS_DROPPED
+            return Written.KEYS_DROPPED, held
         raise self.foreign("it is neither what it was nor what was written")
 
     def _writes_since(self, version: int | None) -> int | None:

@@ -8,7 +8,7 @@ pass: what the machine does besides meets all of them alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from starskip.advisor.deployment.statements import Statement
@@ -30,6 +30,7 @@ class Measured:
     """Cost of one statement: its least entries and least time of all passes.
 
     ``rows``: the answer, None if it is too long to be kept. ``flaw``: why the answer is not whole.
+    ``documents``: the rows of the table at that moment.
     """
 
     in_filter: int = 0
@@ -37,15 +38,20 @@ class Measured:
     best_ms: float = 0.0
     rows: Sequence[Sequence[Any]] | None = None
     flaw: str = ""
+    documents: int = 0
 
     @property
     def entries(self) -> int:
         """Entries in filter and post filter."""
         return self.in_filter + self.post_filter
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    def grown_to(self, documents: int) -> Measured:
+        """Return what it would cost of a table with so many rows: entries follow them."""
+        if not self.documents or self.documents == documents:
+            return self
+        ratio = documents / self.documents
+        in_filter, post_filter = round(self.in_filter * ratio), round(self.post_filter * ratio)
+        return replace(self, in_filter=in_filter, post_filter=post_filter, documents=documents)
 
 
 @dataclass(slots=True)
@@ -119,11 +125,12 @@ def _with_pass(before: Measured, answer: QueryAnswer | str, *, is_first: bool) -
     if is_first:
         rows = answer.rows if len(answer.rows) <= MAX_KEPT_ROWS else None
         in_filter, post_filter = answer.entries_in_filter, answer.entries_post_filter
-        return Measured(in_filter, post_filter, float(answer.time_ms), rows)
+        return Measured(in_filter, post_filter, float(answer.time_ms), rows, documents=answer.total_documents)
     # Where a query stops at its LIMIT, what it scans depends on the run: the least counts.
     return Measured(
         min(before.in_filter, answer.entries_in_filter),
         min(before.post_filter, answer.entries_post_filter),
         min(before.best_ms, float(answer.time_ms)),
         before.rows,
+        documents=before.documents,
     )

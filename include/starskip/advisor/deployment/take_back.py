@@ -58,7 +58,7 @@ def _write_step(run: Run, step: Sequence[KeyChange]) -> None:
         if run.live.has(step):
             return
         try:
-            written = run.live.write(run.live.config(), step)
+            written, _ = run.live.write(run.live.config(), step)
         except ForeignConfig as error:
             raise run.stopped(error) from error
         if written is Written.AS_PLANNED or run.live.has(step):
