@@ -31,7 +31,7 @@ from starskip.advisor.deployment.replay import Measured, replay
 from starskip.advisor.deployment.run import BrokerGone, Run
 from starskip.advisor.deployment.statements import Statement
 from starskip.advisor.deployment.table_segments import newest_first, table_size, wanted_of
-from starskip.advisor.deployment.take_back import note_in_ledger, take_back
+from starskip.advisor.deployment.take_back import are_ours_or_old, note_in_ledger, take_back
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event
 from starskip.errors import AccessRefused, ConfigError, ForeignConfig, SourceOutage, printable
@@ -102,19 +102,19 @@ def resume(run: Run, application: Application) -> Outcome | None:
     """Go on with an unfinished application, or take it back; None if nothing of it was written."""
     run.application = run.journal.take_over(application)
     config = run.live.config()
-    is_ours, is_old = has_changes(config, application.changes), has_changes(config, application.back)
+    is_ours = has_changes(config, application.changes)
     run.say(
         f"going on with the application of {application.started_at}, which ended at {application.state.value}"
     )
     if application.state is State.TAKING_BACK:
         return take_back(run, application.reason, is_measured=application.is_measured_bad)
-    if not is_ours and not is_old:
+    if not are_ours_or_old(config, application):
         error = run.live.foreign(
             "its indexes are neither ours nor those from before: the next run begins anew"
         )
         run.record(State.SUPERSEDED, reason=str(error))
         raise error
-    if not is_ours and application.state is State.PUTTING:
+    if application.state is State.PUTTING and has_changes(config, application.back):
         run.record(State.SUPERSEDED, reason="ended before anything was written")
         return None
     if application.state is State.STOPPED or not is_ours:

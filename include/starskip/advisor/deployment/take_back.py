@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from starskip.advisor.deployment.application import Application, State
 from starskip.advisor.deployment.live_table import Written
@@ -31,8 +32,7 @@ def take_back(run: Run, reason: str, *, is_measured: bool) -> Outcome:
     run.record(State.TAKING_BACK, reason=reason, is_measured_bad=is_measured)
     application = run.application
     config = run.live.config()
-    has_ours, has_old = has_changes(config, application.changes), has_changes(config, application.back)
-    if not has_ours and not has_old and not _is_half_back(run, application):
+    if not are_ours_or_old(config, application):
         raise run.stopped(run.live.foreign("the keys that were put are not as they were put"))
     for step in steps_back(config, application.changes):
         _write_step(run, step)
@@ -43,10 +43,11 @@ def take_back(run: Run, reason: str, *, is_measured: bool) -> Outcome:
     return outcome_of(run.application)
 
 
-def _is_half_back(run: Run, application: Application) -> bool:
-    """Return whether only the flag of star-trees is still as it was put: the first of two steps."""
-    first, *_ = steps_back(run.live.config(), application.changes)
-    return run.live.has(first)
+def are_ours_or_old(config: Mapping[str, Any], application: Application) -> bool:
+    """Return whether each changed key is as it was put or as it was before: then nobody else's is lost."""
+    return all(
+        has_changes(config, [each]) or has_changes(config, [each.reversed()]) for each in application.changes
+    )
 
 
 def _removes_indexes(step: Sequence[KeyChange]) -> bool:
