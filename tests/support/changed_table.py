@@ -143,8 +143,9 @@ class Table:
         """Return by segment the indexes that the server really has."""
         found: dict[str, set[str]] = {}
         controller = self.pinot.cluster.controller
-        for segment in controller.segments(f"{TABLE}_OFFLINE"):
-            metadata = controller.segment_metadata(f"{TABLE}_OFFLINE", segment)
+        segments = controller.segments(f"{TABLE}_OFFLINE")
+        columns = ("country", "device", "ts")
+        for segment, metadata in controller.built_indexes(f"{TABLE}_OFFLINE", segments, columns).items():
             held = {
                 f"{column}:{name}"
                 for column, kinds in metadata["indexes"].items()
@@ -194,7 +195,10 @@ def table(running: tuple[RunningPinot, Path], tmp_path: Path) -> Iterator[Table]
     with altering_proxy(pinot.controller_url) as controller, altering_proxy(pinot.broker_url) as broker:
         found = Table(pinot, controller, broker, log, tmp_path)
         if not same_config(found.config(), _base(pinot)):
-            pinot.change_tables([CONFIG])
+            # A reload removes trees only while this flag is on.
+            with_flag = {**CONFIG["tableIndexConfig"], "enableDynamicStarTreeCreation": True}
+            pinot.change_tables([{**CONFIG, "tableIndexConfig": with_flag}])
+            pinot.cluster.controller.put_table_config(TABLE, CONFIG)
         yield found
 
 

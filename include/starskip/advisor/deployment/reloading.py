@@ -7,7 +7,7 @@ before that the servers are asked for the indexes of the segments. What makes no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from starskip.advisor.deployment.table_segments import MAX_LOOKED_AT, Wanted, looked_at
@@ -57,10 +57,11 @@ def reload_segments(
     undone, done = looked_at(segments), -1
     moved = started
     while True:
+        asked = waiting.clock()
         bad = bad_segments(controller, table)
         if bad:
             return Reloaded(waiting.clock() - started, f"segments went bad: {_named(bad)}", bad)
-        undone = [each for each in undone if not _is_done(controller, table, each, wanted)]
+        undone = undone_segments(controller, table, undone, wanted)
         counted = sum(_succeeded(controller, job) for job in ids)
         now = waiting.clock()
         progress = counted + len(looked_at(segments)) - len(undone)
@@ -73,7 +74,8 @@ def reload_segments(
         waiting.beat(
             f"{len(looked_at(segments)) - len(undone)} of {len(looked_at(segments))} segments reloaded"
         )
-        waiting.sleep(_POLL_SECONDS)
+        # A large table is asked less often.
+        waiting.sleep(max(_POLL_SECONDS, waiting.clock() - asked))
 
 
 def bad_segments(controller: Controller, table: str) -> tuple[str, ...]:
@@ -82,20 +84,16 @@ def bad_segments(controller: Controller, table: str) -> tuple[str, ...]:
     return tuple(sorted(name for name, by_server in states.items() if BAD in by_server.values()))
 
 
-def undone_segments(
-    controller: Controller, table: str, segments: Collection[str], wanted: Wanted
-) -> list[str]:
-    """Return which of the segments that are looked into are not as wanted."""
-    asked = looked_at(sorted(segments))
-    return [each for each in asked if not _is_done(controller, table, each, wanted)]
-
-
-def _is_done(controller: Controller, table: str, segment: str, wanted: Wanted) -> bool:
+def undone_segments(controller: Controller, table: str, segments: Sequence[str], wanted: Wanted) -> list[str]:
+    """Return the segments among ``segments`` that are not as wanted, by what servers say of them."""
+    if not segments or wanted.is_nothing:
+        return []
     try:
-        return wanted.is_met_by(controller.segment_metadata(table, segment))
+        found = controller.built_indexes(table, segments, wanted.columns)
     except (MissingSource, SourceOutage):
-        # It may be on its way to another server; the next look tells.
-        return False
+        # They may be on their way to other servers; the next look tells.
+        return list(segments)
+    return [each for each in segments if not wanted.is_met_by(found.get(each, {}))]
 
 
 def _is_settled(controller: Controller, table: str, segments: int, quiet: float, *, is_all: bool) -> bool:

@@ -16,6 +16,7 @@ from starskip.pinot.hybrid_tables import without_type
 
 MAX_LOOKED_AT = 40
 """Segments of a table that are looked into, evenly spread and the newest among them."""
+_NO_COLUMN = "$none"
 _DIGITS = re.compile(r"(\d+)")
 
 
@@ -63,6 +64,16 @@ class Wanted:
     present: frozenset[tuple[str, str]]
     absent: frozenset[tuple[str, str]]
     trees: int | None
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to ask for; one that there is not, where only star-trees are asked for."""
+        return sorted({column for column, _ in (*self.present, *self.absent)}) or [_NO_COLUMN]
+
+    @property
+    def is_nothing(self) -> bool:
+        """True if no index is asked for."""
+        return not self.present and not self.absent and self.trees is None
 
     def reversed(self, trees: int | None) -> Wanted:
         """Return what is wanted once the change is taken back."""

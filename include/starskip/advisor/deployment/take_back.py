@@ -12,7 +12,7 @@ from starskip.advisor.deployment.live_table import Written
 from starskip.advisor.deployment.outcome import REVERTED, Outcome, outcome_of
 from starskip.advisor.deployment.reloading import bad_segments, undone_segments
 from starskip.advisor.deployment.run import Run
-from starskip.advisor.deployment.table_segments import tree_count, wanted_of
+from starskip.advisor.deployment.table_segments import looked_at, tree_count, wanted_of
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries
 from starskip.errors import AccessRefused, ForeignConfig, UnsettledCluster, printable
@@ -82,7 +82,7 @@ def _reload(run: Run) -> None:
     try:
         end = run.live.reload(segments, wanted, run.waiting("taking back"), is_all=True)
     except AccessRefused:
-        undone = undone_segments(run.controller, run.table, {*application.canary, *segments}, wanted)
+        undone = undone_segments(run.controller, run.table, looked_at(segments), wanted)
         if undone:
             raise
         run.say("no reload is needed: no segment has the indexes")

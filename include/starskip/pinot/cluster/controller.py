@@ -75,6 +75,18 @@ class Controller:
         asked = {"columns": columns} if columns else {}
         return dict(self._checked(self.session.get(path, _METADATA, asked), path))
 
+    def built_indexes(
+        self, table_with_type: str, segments: Sequence[str], columns: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """Return what servers say of the indexes of segments: ``indexes``, ``star-tree-index``, ``columns``.
+
+        Pinot before 1.2 tells it of all segments, and no other question tells of star-trees.
+        """
+        path = f"/segments/{_part(table_with_type)}/metadata"
+        asked = {"columns": [*columns], "segments": [*segments]}
+        found = self._mapping(path, _METADATA, asked)
+        return {name: found[name] for name in segments if isinstance(found.get(name), dict)}
+
     def segment_states(self, table_with_type: str) -> dict[str, dict[str, str]]:
         """Return by segment and server its state: ONLINE, CONSUMING, OFFLINE, or ERROR for a bad one."""
         name, table_type = without_type(table_with_type)
@@ -163,7 +175,7 @@ class Controller:
         left = self._mapping(path, "GetForceCommitStatus (READ)").get("numberOfSegmentsYetToBeCommitted")
         return int(left or 0)
 
-    def _mapping(self, path: str, right: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def _mapping(self, path: str, right: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._checked(self.session.get(path, right, params), path)
 
     def _checked(self, answer: Any, path: str) -> dict[str, Any]:
