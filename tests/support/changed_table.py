@@ -110,7 +110,7 @@ class Table:
 
     def say(self, words: str) -> None:
         self.said.append(words)
-        for start in [each for each in self.at if words.startswith(each)]:
+        for start in [each for each in self.at if each in words]:
             self.at.pop(start)()
 
     def asked(self, cluster: PinotCluster) -> Asked:

@@ -174,7 +174,11 @@ def test_bad_segments_are_found_reset_and_taken_back(table: Table, base: dict[st
 
 def test_a_damaged_segment_is_named_and_the_rest_is_taken_back(table: Table, base: dict[str, Any]) -> None:
     server = table.pinot.processes["server"].folder / "data" / "events_OFFLINE"
-    damaged = max(each for each in server.iterdir() if each.is_dir()) / "v3" / "metadata.properties"
+    damaged = (
+        max(each for each in server.iterdir() if each.name.startswith("events_"))
+        / "v3"
+        / "metadata.properties"
+    )
     content = damaged.read_bytes()
     try:
         damaged.write_bytes(b"segment.name = damaged\n")
@@ -252,7 +256,7 @@ def test_a_config_that_changed_before_the_put_is_not_overwritten(table: Table, b
     assert table.state() == "superseded"
 
 
-@pytest.mark.parametrize("moment", ["canary", "reloading all", "measuring 7 queries with"])
+@pytest.mark.parametrize("moment", ["canary", "reloading all", "queries with the new"])
 def test_a_config_that_changes_meanwhile_stops_and_the_next_run_goes_back(
     table: Table, base: dict[str, Any], moment: str
 ) -> None:
