@@ -217,7 +217,7 @@ SHARDS: tuple[Shard, ...] = (
             "include/starskip/pinot/cluster/",
             "include/starskip/pinot/segments/",
         ),
-        6,
+        5,
     ),
 )
 
