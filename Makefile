@@ -35,7 +35,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -100,6 +100,9 @@ bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entrie
 
 bench-pinot-filters-advice: java $(INSTALLED) ## Print what advised indexes save in a real Pinot 0.11, beside the best ones; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters_advice.py $(ARGS)
+
+pinot-demo: java $(INSTALLED) ## Show the loop on a real Pinot: pull, advise, approve, apply, prove; before and after on one page (ARGS=)
+	@$(PYTHON) benchmarks/pinot_demo.py $(ARGS)
 
 bench-pinot-headline: java $(INSTALLED) ## Print what the sample's advice says that it saves, beside what a real Pinot 0.11 then scans; needs Maven (ARGS="--tables lineitem")
 	@$(PYTHON) benchmarks/pinot_headline.py $(ARGS)

@@ -59,7 +59,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             folder, log = Path(scratch), SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
             advice, configs = _advice(log, tables, folder)
-            records = _records(log)
+            records = records_of(log)
             (folder / "pinot").mkdir()
             _told("starting Pinot")
             with RunningPinot(jars, folder / "pinot", "2g") as pinot:
@@ -112,28 +112,28 @@ def _measured(
         if built is not config:
             pinot.change_tables([built])
         start = len(pinot.query_log)
-        for sql in _of_table(records, table).column("query_text").to_pylist():
+        for sql in of_table(records, table).column("query_text").to_pylist():
             try:
                 pinot.ask(sql)
             except PinotFailed:
                 continue  # what it scanned is logged all the same
         (folder / "replayed.log").write_bytes(pinot.query_log[start:])
-        found[name] = _replayed(_records(folder / "replayed.log"), table)
+        found[name] = _replayed(records_of(folder / "replayed.log"), table)
     return found
 
 
-def _records(log: Path) -> pa.Table:
+def records_of(log: Path) -> pa.Table:
     splits = log_splits([str(log)], SPLIT_BYTES)
     return pa.Table.from_batches([batch for split in splits for batch in parse_split(split)])
 
 
-def _of_table(records: pa.Table, table: str) -> pa.Table:
+def of_table(records: pa.Table, table: str) -> pa.Table:
     return records.filter((pc.field("kind") == "query") & (pc.field("table") == table))
 
 
 def _replayed(records: pa.Table, table: str) -> Replayed:
     sums: dict[str, tuple[int, int]] = {}
-    for row in _of_table(records, table).to_pylist():
+    for row in of_table(records, table).to_pylist():
         in_filter, post_filter = sums.get(row["query_text"], (0, 0))
         in_filter += row["entries_scanned_in_filter"]
         sums[row["query_text"]] = in_filter, post_filter + row["entries_scanned_post_filter"]

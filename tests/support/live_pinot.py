@@ -27,6 +27,9 @@ TYPES = {
     "BYTES": "00ff",
     "BIG_DECIMAL": "12345678901234567890.25",
 }
+"""A value of each; the last type is one of metrics alone."""
+WORDS = ("select", "a.b", 'quo"te')
+"""Names of columns that SQL takes in quotes alone."""
 
 
 @contextmanager
@@ -51,10 +54,14 @@ def _read(file: Path) -> dict[str, object]:
 
 
 def _make_odd_tables(running: RunningPinot, folder: Path) -> None:
-    fields = [{"name": f"of {kind}", "dataType": kind} for kind in TYPES]
+    *fields, exact = [{"name": f"of-{kind}", "dataType": kind} for kind in TYPES]
     several = [{"name": "several", "dataType": "INT", "singleValueField": False}]
-    words = [{"name": name, "dataType": "STRING"} for name in ("select", "größe", 'quo"te')]
-    schema = {"schemaName": "types", "dimensionFieldSpecs": [*fields, *several, *words]}
+    words = [{"name": name, "dataType": "STRING"} for name in WORDS]
+    schema = {
+        "schemaName": "types",
+        "dimensionFieldSpecs": [*fields, *several, *words],
+        "metricFieldSpecs": [exact],
+    }
     config = {
         "tableName": "types",
         "tableType": "OFFLINE",
@@ -63,16 +70,16 @@ def _make_odd_tables(running: RunningPinot, folder: Path) -> None:
         "tableIndexConfig": {
             "loadMode": "MMAP",
             "nullHandlingEnabled": True,
-            "noDictionaryColumns": ["of LONG"],
-            "invertedIndexColumns": ["of STRING"],
+            "noDictionaryColumns": ["of-LONG"],
+            "invertedIndexColumns": ["of-STRING"],
         },
         "metadata": {},
         "ingestionConfig": {"batchIngestionConfig": {"segmentIngestionType": "APPEND"}},
     }
     running.create_table(schema, config)
     rows = folder / "types.csv"
-    names = [*(f"of {kind}" for kind in TYPES), "several", "select", "größe", 'quo"te']
-    full = [*TYPES.values(), "1;2;2", "x", "y", "z"]
+    names = [*(f"of-{kind}" for kind in TYPES), "several", *WORDS]
+    full = [*TYPES.values(), "1;2;2", *"xyz"]
     missing = ["" for _ in names]
     rows.write_text("".join(_csv(each) for each in (names, *[full] * 3, missing)))
     running.ingest_csv("types", rows)

@@ -228,7 +228,7 @@ def test_anything_but_a_query_is_not_sent(answering: Answering, cluster: PinotCl
         ('{"numServersQueried": 2, "numServersResponded": 1}', SourceOutage, "1 of 2 servers"),
         ('{"numGroupsLimitReached": true}', SourceOutage, "groups beyond"),
         ("ProcessingException(errorCode:180, message:secret)", AccessRefused, "answers error 180"),
-        ("ProcessingException(errorCode:410, message:secret)", SourceError, "error 410"),
+        ("ProcessingException(errorCode:150, message:secret)", SourceError, "error 150"),
         ("[]", SourceError, "answers no JSON object"),
     ],
 )

@@ -18,7 +18,7 @@ _SELECT = re.compile(
 )
 _NO_SEPARATOR = re.compile(r"[^;='\"]*")
 _DENIED, _NO_TABLE = (180,), (190,)
-_PASSING = (210, 235, 240, 250, 260, 305, 427, 429, 503)
+_PASSING = (210, 235, 240, 250, 260, 305, 410, 420, 425, 427, 429, 450, 503)
 """Codes of Pinot's QueryException for overload, time-outs and parts that are gone, which may pass."""
 _IN_TEXT = re.compile(r"errorCode:\s*(\d+)")
 
@@ -120,7 +120,10 @@ class Broker:
                 raise SourceError(words, source=self.session.url)
             answer = {"exceptions": [{"errorCode": int(told[1]), "message": ""}]}
         exceptions = [
-            (int(each.get("errorCode") or 0), first_line(Exception(str(each.get("message") or ""))))
+            (
+                int(each.get("errorCode") or 0),
+                first_line(Exception(str(each.get("message") or ""))).rstrip(":"),
+            )
             for each in answer.get("exceptions") or ()
         ]
         for code, text in exceptions:

@@ -39,7 +39,7 @@ class Controller:
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of all tables, without types, sorted; those of a database begin with its name."""
-        return tuple(sorted(self._mapping("/tables", "GetTable (READ)").get("tables", ())))
+        return tuple(sorted(map(str, self._mapping("/tables", "GetTable (READ)").get("tables") or ())))
 
     def table_configs(self, table: str) -> dict[str, Config]:
         """Return OFFLINE, REALTIME or both with their configs; raises MissingSource for an unknown table.

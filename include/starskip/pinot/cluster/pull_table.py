@@ -93,6 +93,8 @@ def _pull_segments(
         for segment in progress(f"metadata of {table}", _spread(names, MOST_SEGMENTS))
         if (counts := _pull_segment(cluster, table, segment, folder, sizes, max_rows=0))
     }
+    if names and not found:
+        raise SourceOutage(f"{table}: no server tells the metadata of its segments", source=table)
     sampled = _spread(list(found), bounds.sampled_segments)
     share = max(bounds.rows_per_table // max(len(sampled), 1), _FEWEST_ROWS)
     pulled = 0
@@ -105,16 +107,18 @@ def _pull_segments(
 def _pull_segment(
     cluster: PinotCluster, table: str, segment: str, folder: Path, sizes: Mapping[str, int], max_rows: int
 ) -> tuple[int, int] | None:
-    """Write a segment with at most so many rows, and return its rows and those; None if it is gone or new."""
+    """Write a segment with at most so many rows, and return its rows and those.
+
+    None if it is gone, is still being filled, or could be loaded by no server.
+    """
     _check_name(segment, "segment")
     try:
         answer = cluster.controller.segment_metadata(table, segment)
     except MissingSource:
         return None
-    if _IN_PROGRESS in (answer.get("segment.realtime.status"), answer.get("segment.status")):
+    is_consuming = _IN_PROGRESS in (answer.get("segment.realtime.status"), answer.get("segment.status"))
+    if is_consuming or not answer.get("columns"):
         return None
-    if not answer.get("columns"):
-        raise SourceOutage(f"{table}: no server knows the columns of segment {segment}", source=table)
     size = sizes.get(segment, 0)
     rows = segment_rows(cluster.broker, _question(table, segment, answer), max_rows) if max_rows else NO_ROWS
     texts = metadata_texts(table, segment, answer, size, rows.rows.num_rows)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from starskip.errors import SourceError, SourceOutage
+from starskip.errors import SourceError, SourceOutage, first_line, show_traceback
 from starskip.execution.progress import Progress
 from starskip.pinot.cluster.open_cluster import PinotCluster
 from starskip.pinot.cluster.pull_table import CONFIGS, PullBounds, pull_table
@@ -48,6 +48,10 @@ def pull_tables(
                 notes[table] = pull_table(cluster, table, out, bounds, progress)
             except SourceError as error:
                 failures[table] = error
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                show_traceback(error)
+                words = f"Pinot answers something of it that is not understood ({first_line(error)})"
+                failures[table] = SourceError(words, source=table)
         kept = sorted(each.stem for each in (out / CONFIGS).glob("*.json"))
     return PulledTables(notes, failures, [each for each in kept if each not in known])
 

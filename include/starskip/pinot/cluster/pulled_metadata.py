@@ -1,7 +1,7 @@
 """Write a segment's metadata as Pinot does, from what the controller answers of it.
 
-Sizes are Pinot's own from 1.3 on. Before, they are computed: values and codes from cardinality and bits, and
-what is left of the segment's bytes is shared evenly by its other indexes.
+Sizes are Pinot's own where it tells them: not in 0.11. Else they are computed: values and codes from
+cardinality and bits, and what is left of the segment's bytes is shared evenly by its other indexes.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _index_sizes(
         name, of_column = str(column["columnName"]), indexes.get(column["columnName"]) or {}
         stated = column.get("indexSizeMap") or {}
         if stated:
-            told |= {(name, str(index)): int(size) for index, size in stated.items() if int(size) > 0}
+            told |= {(name, str(index).lower()): int(size) for index, size in stated.items() if int(size) > 0}
             continue
         coded = has_dictionary(column, of_column)
         computed |= {(name, index): size for index, size in _stored(column, coded, rows).items()}
@@ -144,7 +144,9 @@ def _stored(column: Mapping[str, Any], is_coded: bool, rows: int) -> dict[str, i
     if column.get("sorted"):
         forward = 8 * cardinality
     else:
-        forward = entries * max(int(column.get("bitsPerElement") or 1), 1) // 8
+        # Of several values a row, one more bit says whether a value is the row's first.
+        more = 0 if column.get("singleValue", True) else 1
+        forward = entries * (max(int(column.get("bitsPerElement") or 1), 1) + more) // 8
     return {"dictionary": max(cardinality * width, 1), "forward_index": max(forward, 1)}
 
 

@@ -42,6 +42,9 @@ _TYPES: dict[str, tuple[pa.DataType, Callable[[Any], Any]]] = {
 }
 """The Arrow type of each data type, as windows of tars have it, and how JSON's values become it."""
 
+_CASTS = {"BIG_DECIMAL": "STRING", "TIMESTAMP": "LONG"}
+"""Types that are asked for as another: JSON numbers are not exact, and a broker writes in its own zone."""
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentQuestion:
@@ -105,13 +108,12 @@ def _literal(text: str) -> str:
 
 
 def _selected(column: ColumnFacts) -> str:
-    # A broker writes an instant in its own time zone.
-    is_instant = column.data_type == "TIMESTAMP"
-    return f"CAST({quoted(column.name)} AS LONG)" if is_instant else quoted(column.name)
+    cast = _CASTS.get(column.data_type)
+    return f"CAST({quoted(column.name)} AS {cast})" if cast else quoted(column.name)
 
 
 def _is_read(column: ColumnFacts) -> bool:
-    return column.data_type in _TYPES and (column.is_single_value or column.data_type != "TIMESTAMP")
+    return column.data_type in _TYPES and (column.is_single_value or column.data_type not in _CASTS)
 
 
 def _window_condition(rows: int, max_rows: int) -> str:

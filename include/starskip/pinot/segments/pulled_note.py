@@ -37,11 +37,21 @@ class PulledNote:
     @property
     def words(self) -> str:
         """Return the note as a sentence."""
-        part = "" if self.segments == self.all_segments else f" of {self.all_segments:,}"
+        segments = _counted(self.segments, self.all_segments, "segment")
+        if self.pulled_rows == self.rows:
+            return (
+                f"{self.table} was pulled from a live Pinot: {segments}, and all {self.rows:,} rows of them"
+            )
+        some = f", in {self.sampled_segments:,} of them" if self.sampled_segments < self.segments else ""
         return (
-            f"{self.table} was pulled from a live Pinot: {self.segments:,}{part} segments, and"
-            f" {self.pulled_rows:,} of their {self.rows:,} rows, from {self.sampled_segments:,} of them"
+            f"{self.table} was pulled from a live Pinot: {segments}, and {self.pulled_rows:,} of their"
+            f" {self.rows:,} rows{some}"
         )
+
+
+def _counted(some: int, whole: int, noun: str) -> str:
+    part = f"{some:,} of {whole:,}" if some < whole else f"{whole:,}"
+    return f"{part} {noun}{'' if whole == 1 else 's'}"
 
 
 def pulled_words(files: Iterable[SegmentFile]) -> dict[str, str]:

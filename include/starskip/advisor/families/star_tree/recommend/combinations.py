@@ -6,6 +6,7 @@ sketch), so that each distinct combination is kept with the same probability how
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -52,6 +53,18 @@ def distinct_combinations(codes: Mapping[str, Codes], rows: Keys) -> Combination
     _, firsts, groups = np.unique(keys, return_index=True, return_inverse=True)
     sums = np.bincount(groups, rows, len(firsts)).astype(np.int64)
     return Combinations({name: column[firsts] for name, column in codes.items()}, sums)
+
+
+def seen_combinations_ratio(rows: Keys, row_ratio: float) -> float:
+    """Return the share of all combinations that a part of the rows shows, each as often as ``rows`` says.
+
+    Guaranteed-error estimator: a combination that was seen once stands for sqrt(1 / row_ratio) of them
+    (Charikar and others, "Towards estimation error guarantees for distinct values", PODS 2000).
+    """
+    if row_ratio >= 1 or not len(rows):
+        return 1.0
+    once = int(np.count_nonzero(rows == 1))
+    return float(len(rows) / (len(rows) - once + once / math.sqrt(row_ratio)))
 
 
 def combination_keys(columns: Sequence[Codes]) -> Keys:

@@ -21,6 +21,7 @@ from starskip.advisor.families.star_tree.recommend.combinations import (
     Combinations,
     combination_keys,
     distinct_combinations,
+    seen_combinations_ratio,
     value_codes,
 )
 
@@ -45,15 +46,23 @@ class Cuboids:
     """Cuboids of some dimensions of one table or segment; each is computed once, when it is asked for.
 
     ``samples``: the combinations of all dimensions, exact, or if they are a sample, also the samples of the
-    subsets. ``values``: the distinct values of each dimension, in the order of the codes.
+    subsets. ``values``: the distinct values of each dimension, in the order of the codes. ``row_ratio``: the
+    share of the rows from which the combinations are; the others may have more.
     """
 
-    def __init__(self, samples: Mapping[Dimensions, Combinations], values: Mapping[str, pa.Array]) -> None:
+    def __init__(
+        self,
+        samples: Mapping[Dimensions, Combinations],
+        values: Mapping[str, pa.Array],
+        row_ratio: float = 1.0,
+    ) -> None:
         """Keep the samples and values; nothing is computed yet."""
         self._samples = dict(samples)
+        self._row_ratio = row_ratio
         self._largest = [item for item in samples if not any(item < other for other in samples)]
         self.values = values
         # The caches belong to this object and go with it. Layouts of the same dimensions share their entries.
+        self.combinations = lru_cache(None)(self._combinations)
         self.projection = lru_cache(_CACHED)(self._projection)
         self.documents = lru_cache(_CACHED)(self._documents)
         self.is_single = lru_cache(_CACHED)(self._is_single)
@@ -65,14 +74,19 @@ class Cuboids:
             name: _together(self.values.get(name), other.values.get(name))
             for name in {**self.values, **other.values}
         }
-        return Cuboids(other._recoded(values) | self._recoded(values), values)
+        return Cuboids(other._recoded(values) | self._recoded(values), values, self._row_ratio)
 
     def knows(self, of: Dimensions) -> bool:
         """Return whether the combinations of ``of`` are known or can be computed."""
         return any(of <= item for item in self._largest)
 
-    def combinations(self, of: Dimensions) -> Combinations:
+    def _combinations(self, of: Dimensions) -> Combinations:
         """Return the cuboid of ``of``."""
+        found = self._seen(of)
+        seen_ratio = seen_combinations_ratio(found.rows, self._row_ratio)
+        return found if seen_ratio == 1 else replace(found, kept_ratio=found.kept_ratio * seen_ratio)
+
+    def _seen(self, of: Dimensions) -> Combinations:
         found = self._samples.get(of)
         if found is None:
             whole = min(

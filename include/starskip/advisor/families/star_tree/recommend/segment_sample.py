@@ -63,7 +63,8 @@ def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[D
         codes = {name: column.codes for name, column in known.items()}
         whole = distinct_combinations(codes, np.ones(window.rows, np.int64))
         values = {name: column.dictionary for name, column in known.items()}
-        parts.append(TablePart(Cuboids({frozenset(codes): whole}, values)))
+        row_ratio = window.rows / window.segment_rows
+        parts.append(TablePart(Cuboids({frozenset(codes): whole}, values, row_ratio)))
     return TableSample(
         overview.table,
         tuple(parts),
