@@ -36,8 +36,10 @@ FLOORS = [
     {"advisor.workload", "advisor.latency", "advisor.verification"},
     {"advisor.run"},
     {"advisor.families"},
+    {"advisor.ledger"},
     {"advisor.cost"},
     {"advisor.selection"},
+    {"advisor.deployment"},
     # The rim.
     {"night"},
     {"reports"},
@@ -177,6 +179,8 @@ NAMED_OTHERWISE = {
     "cli/sql.py",
     "pinot/cluster/pulled_metadata.py",
     "sql/predicate.py",
+    # A key of the servers' metadata of a column.
+    "advisor/deployment/table_segments.py",
     "storage/files/object_reader.py",
 }
 

@@ -121,6 +121,23 @@ class ConfigError(StarskipError):
         self.setting = setting
 
 
+class ForeignConfig(ConfigError):
+    """A table config that somebody else changed meanwhile; it is never overwritten."""
+
+
+class TableTaken(TransientError):
+    """Another process changes the same table; ``table`` names it."""
+
+    def __init__(self, message: str, *, table: str) -> None:
+        """Keep the table's name beside the message."""
+        super().__init__(message)
+        self.table = table
+
+
+class UnsettledCluster(TransientError):
+    """A cluster that could not be brought back to a known state; the message says what to do."""
+
+
 class MissingExtra(StarskipError):
     """A library that only some users need is not installed; ``extra`` names the extra that brings it."""
 

@@ -48,8 +48,8 @@ BY_SPARK = {"skipping create", "skipping refresh", "skipping explain", "skipping
 """They start Spark: tests/spark calls them with ``--format json``."""
 OF_A_KEY = {"skipping rotate"}
 """It needs encrypted metadata, which Spark writes; see tests/spark/skipping/test_encryption.py."""
-OF_PINOT = {"pinot pull"}
-"""It asks a Pinot, as tests/pinot/cluster/live do."""
+OF_PINOT = {"pinot apply", "pinot pull", "pinot revert"}
+"""They ask a Pinot, as tests/pinot/cluster/live and tests/advisor/deployment do."""
 NIGHTS = {"stage", "retain"}
 """tests/cli/test_stage.py and test_retain.py run them over whole stores."""
 LOGS = {"parse-log", "tune", "what-if", "quantile-report", "collect-metadata"}
@@ -95,6 +95,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, call: Call) -> Path:
 
 CALLS = [
     "settings",
+    "decide --store ledger",
     "secondary create events --index btree:id",
     "secondary refresh events",
     "secondary describe events",

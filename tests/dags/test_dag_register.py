@@ -9,7 +9,10 @@ import pytest
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
-REGISTER = {"index_advisor_nightly_dag.py": ["index_advisor_nightly"]}
+REGISTER = {
+    "index_advisor_apply_dag.py": ["index_advisor_apply"],
+    "index_advisor_nightly_dag.py": ["index_advisor_nightly"],
+}
 DAGS_FOLDER = Path(__file__).parents[2] / "dags"
 
 

@@ -210,14 +210,18 @@ SHARDS: tuple[Shard, ...] = (
     ),
     Shard(
         "a real Pinot",
-        ("tests/pinot/cluster/live/",),
+        ("tests/advisor/deployment/", "tests/pinot/cluster/live/"),
         (
             "benchmarks/pinot/pinot_process.py",
             "benchmarks/pinot/running_pinot.py",
+            "include/starskip/advisor/deployment/",
+            "include/starskip/advisor/ledger/",
+            "include/starskip/cli/pinot_apply.py",
             "include/starskip/pinot/cluster/",
+            "include/starskip/pinot/config_change.py",
             "include/starskip/pinot/segments/",
         ),
-        5,
+        10,
     ),
 )
 

@@ -100,7 +100,7 @@ def index_advisor_dag(
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
         schedule = CronDataIntervalTimetable(schedule, timezone=timezone)
-    place = _place(config, Path(sys._getframe(1).f_code.co_filename).parent)
+    place = config_place(config, Path(sys._getframe(1).f_code.co_filename).parent)
     early = early_config(place)
     connections = Connections(store_conn_id, opensearch_conn_id, keys_conn_id)
     arguments: dict[str, Any] = {
@@ -133,7 +133,7 @@ def index_advisor_dag(
     return dag
 
 
-def _place(config: str | Path, beside: Path) -> str:
+def config_place(config: str | Path, beside: Path) -> str:
     """Return a URL as it is, and a path as an absolute one: tasks run in other folders."""
     return config if isinstance(config, str) and ":/" in config else str(beside.absolute() / config)
 

@@ -38,7 +38,8 @@ _COMMANDS = {
     "sql": "Answer an aggregation from star-trees",
     "skipping": "Index files so that Spark skips some",
     "secondary": "Index rows and intersect indexes",
-    "pinot": "Read a live Pinot",
+    "pinot": "Read a live Pinot, apply advice to it",
+    "decide": "Approve, reject or defer advice",
     "stage": "Run stages of the night in this process",
     "retain": "Keep the newest nights of every table",
     "settings": "Show all settings and their bounds",
@@ -174,6 +175,8 @@ def main(context: click.Context, tracebacks: bool) -> None:
                                                    an index that lets Spark skip files
     starskip secondary create /lake/events --index btree:ts --index ngram:message
                                                    indexes that lead to rows, and their intersection
+    starskip decide events --approve --config night.yaml
+                                                   what a person says to advice
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go

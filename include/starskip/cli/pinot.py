@@ -1,4 +1,4 @@
-"""``starskip pinot``: read a live Pinot."""
+"""``starskip pinot``: read a live Pinot, and put advice into it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from starskip.cli.command_group import CommandGroup
 from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.output_option import output_option
+from starskip.cli.pinot_apply import apply, revert
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.group(name="pinot", cls=CommandGroup)
 def pinot() -> None:
-    """Read a live Pinot: its controller's REST, and its brokers.
+    """Read a live Pinot, put approved advice into it, and take it back.
 
     Credentials come from the environment: STARSKIP_PINOT_TOKEN, or STARSKIP_PINOT_USER and
     STARSKIP_PINOT_PASSWORD.
@@ -35,7 +36,13 @@ def pinot() -> None:
     \b
     Examples:
       starskip pinot pull --controller http://pinot:9000 -o pulled
+      starskip pinot apply --controller http://pinot:9000 --table events --recommendation tune.json
+      starskip pinot revert --controller http://pinot:9000 --table events
     """  # noqa: D301 - click reads the character \b as "keep these lines"
+
+
+pinot.add_command(apply)
+pinot.add_command(revert)
 
 
 @pinot.command(name="pull", cls=SeveralValues, spellings={"--out": "--output"})

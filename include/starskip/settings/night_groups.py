@@ -10,6 +10,7 @@ from starskip.settings.group import SettingsGroup
 
 _TUNER = "Automated inverted index recommendation"
 _MOST_HOURS = 87_600
+_MOST_DAYS = 3_650
 """Ten years: what calendars can count back."""
 
 
@@ -153,6 +154,73 @@ class ReportSettings(SettingsGroup):
         False,
         "Whether reports show the values in queries, which may be personal data.",
         title="Show literals",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DeploymentSettings(SettingsGroup):
+    """Settings of applying approved advice to a running Pinot, and of proposing it again."""
+
+    group = "deployment"
+    heading = "How approved advice is applied"
+
+    canary_segments: int = setting(
+        1,
+        "The newest segments, which are reloaded and measured before all others.",
+        unit="segments",
+        at_least=1,
+    )
+    max_minutes: float = setting(
+        60.0,
+        "A change whose reloading is forecast to take longer is refused: a reload cannot be aborted.",
+        unit="minutes",
+        at_least=0,
+    )
+    max_bytes: int | None = setting(
+        None,
+        "A change whose new indexes are forecast to take more, over all replicas, is refused.",
+        unit="bytes",
+        at_least=1,
+    )
+    no_progress_minutes: float = setting(
+        10.0,
+        "A reload in which no further segment is done for so long is given up, and taken back.",
+        unit="minutes",
+        at_least=0.01,
+    )
+    max_regression_ratio: float = setting(
+        0.1,
+        "If a shape then scans or takes more than before by more than this share, all is taken back.",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    replayed_instances: int = setting(
+        3,
+        "Queries of each shape that are asked before and after; the largest scans come first.",
+        unit="queries a shape",
+        at_least=1,
+        at_most=1_000,
+    )
+    queries_per_second: float = setting(
+        10.0,
+        "Most queries a second that the replay asks the broker.",
+        unit="queries a second",
+        at_least=0.01,
+    )
+    cool_down_days: int = setting(
+        30,
+        "Days for which rejected advice, and advice that was taken back, is not proposed again.",
+        unit="days",
+        at_least=0,
+        at_most=_MOST_DAYS,
+    )
+    propose_again_gain_ratio: float = setting(
+        0.5,
+        "By this share its saving must have grown for it to be proposed sooner.",
+        unit="share",
+        at_least=0,
+        at_most=1,
     )
 
 

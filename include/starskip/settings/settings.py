@@ -13,6 +13,7 @@ from starskip.settings.declared import Declared
 from starskip.settings.group import SettingsGroup, declared_settings
 from starskip.settings.night_groups import (
     BuildingSettings,
+    DeploymentSettings,
     GateSettings,
     LatencySettings,
     LogSettings,
@@ -40,6 +41,7 @@ class Settings:
     latency: LatencySettings = field(default_factory=LatencySettings)
     building: BuildingSettings = field(default_factory=BuildingSettings)
     gates: GateSettings = field(default_factory=GateSettings)
+    deployment: DeploymentSettings = field(default_factory=DeploymentSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
     families: tuple[SettingsGroup, ...] = ()

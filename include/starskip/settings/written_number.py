@@ -22,7 +22,7 @@ _MILLISECONDS = {
     **dict.fromkeys(("h", "hour", "hours"), 3_600_000),
     **dict.fromkeys(("d", "day", "days"), 86_400_000),
 }
-_TIMES = {"ms": 1, "seconds": 1_000, "hours": 3_600_000}
+_TIMES = {"ms": 1, "seconds": 1_000, "minutes": 60_000, "hours": 3_600_000}
 """Units of settings that are times, in milliseconds."""
 
 _DIGITS = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d[\d_]*)?(?:\.\d+)?(?:[eE][+-]?\d{1,3})?"

@@ -309,3 +309,42 @@ VERDICTS = pa.schema(
 ``instance`` counts a shape's queries from 1; queries that scanned most come first. ``tree``: as in
 STAR_TREE_BUILDS, null where no tree answered. An aggregated document is one row.
 """
+
+LEDGER = pa.schema(
+    [
+        ("table", pa.string()),
+        ("at", pa.timestamp("us", "UTC")),
+        ("who", pa.string()),
+        ("event", pa.string()),
+        ("reason", pa.string()),
+        ("until", pa.date32()),
+        ("source", pa.string()),
+        ("application", pa.string()),
+        ("index", pa.string()),
+        ("family", pa.string()),
+        ("columns", pa.list_(pa.string())),
+        ("is_drop", pa.bool_()),
+        ("config", pa.string()),
+        ("shapes", pa.list_(pa.string())),
+        ("predicted_saving_ratio", pa.float64()),
+        ("predicted_low", pa.float64()),
+        ("predicted_high", pa.float64()),
+        ("predicted_saving_ms", pa.float64()),
+        ("predicted_bytes", pa.int64()),
+        ("measured_saving_ratio", pa.float64()),
+        ("measured_saving_ms", pa.float64()),
+        ("table_predicted_saving_ratio", pa.float64()),
+        ("table_measured_saving_ratio", pa.float64()),
+        ("reloaded_bytes", pa.int64()),
+        ("reload_seconds", pa.float64()),
+        ("detail", pa.string()),
+    ]
+)
+"""One row an index and event, never changed again; ``event`` is one of advisor.ledger.entry.
+
+``source``: the night or file of the advice, ``application``: the run that applied it. ``config``: the keys of
+the table config that the index sets, as JSON. Savings are shares of all entries of the table's queries, and
+milliseconds a query; ``predicted_low`` and ``predicted_high``: the 90 % interval of the whole advice.
+``reloaded_bytes``: of the segments of the server that holds most, ``reload_seconds``: until all servers had
+reloaded theirs; the same in each row of an application.
+"""

@@ -40,25 +40,30 @@ class ApproximateColumn:
 
 
 def answers_differ(
-    tree: pa.Table, scan: pa.Table, keys: Sequence[int], approximate: Mapping[int, ApproximateColumn]
+    tree: pa.Table,
+    scan: pa.Table,
+    keys: Sequence[int],
+    approximate: Mapping[int, ApproximateColumn],
+    ways: tuple[str, str] = ("from the tree", "by the scan"),
 ) -> str:
     """Return in a clause how the answers differ, empty if they do not.
 
     Columns are compared by position, rows by the columns ``keys``. Exact numbers must be equal whatever their
     types; doubles may differ by FLOAT_RATIO. Approximate columns are compared only if keys identify rows.
+    ``ways``: where the two answers come from.
     """
     for what, ours, theirs in (
         ("columns", tree.num_columns, scan.num_columns),
         ("rows", tree.num_rows, scan.num_rows),
     ):
         if ours != theirs:
-            return f"{ours:,} {what} from the tree, {theirs:,} by the scan"
+            return f"{ours:,} {what} {ways[0]}, {theirs:,} {ways[1]}"
     by_key, others = rows_by_key(tree, keys), rows_by_key(scan, keys)
     if by_key is None or others is None:
         pairs = list(zip(_sorted_rows(tree, approximate), _sorted_rows(scan, approximate), strict=True))
     else:
         if alone := len(by_key.keys() - others.keys()):
-            return f"{alone:,} of {len(by_key):,} groups from the tree alone"
+            return f"{alone:,} of {len(by_key):,} groups {ways[0]} alone"
         pairs = [(row, others[key]) for key, row in by_key.items()]
     for position, name in enumerate(tree.column_names):
         if position in approximate:

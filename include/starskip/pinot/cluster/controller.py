@@ -75,6 +75,30 @@ class Controller:
         asked = {"columns": columns} if columns else {}
         return dict(self._checked(self.session.get(path, _METADATA, asked), path))
 
+    def built_indexes(
+        self, table_with_type: str, segments: Sequence[str], columns: Sequence[str]
+    ) -> dict[str, dict[str, Any]]:
+        """Return what servers say of the indexes of segments: ``indexes``, ``star-tree-index``, ``columns``.
+
+        Pinot before 1.2 tells it of all segments, and no other question tells of star-trees.
+        """
+        path = f"/segments/{_part(table_with_type)}/metadata"
+        asked = {"columns": [*columns], "segments": [*segments]}
+        found = self._mapping(path, _METADATA, asked)
+        return {name: found[name] for name in segments if isinstance(found.get(name), dict)}
+
+    def segment_states(self, table_with_type: str) -> dict[str, dict[str, str]]:
+        """Return by segment and server its state: ONLINE, CONSUMING, OFFLINE, or ERROR for a bad one."""
+        name, table_type = without_type(table_with_type)
+        path = f"/tables/{_part(name)}/externalview"
+        kind = table_type or TABLE_TYPES[0]
+        return dict(self._mapping(path, "GetExternalView (READ)", {"tableType": kind}).get(kind) or {})
+
+    def reset_segment(self, table_with_type: str, segment: str) -> None:
+        """Have the servers load a segment anew that they could not load: a reload does not mend it."""
+        path = f"/segments/{_part(table_with_type)}/{_part(segment)}/reset"
+        self.session.request("POST", path, "ResetSegment (UPDATE)")
+
     def sizes(self, table: str) -> dict[str, Any]:
         """Return the bytes of a table by segments and servers, under offlineSegments and realtimeSegments."""
         return self._mapping(f"/tables/{_part(table)}/size", "GetSize (READ)", {"detailed": "true"})
@@ -151,7 +175,7 @@ class Controller:
         left = self._mapping(path, "GetForceCommitStatus (READ)").get("numberOfSegmentsYetToBeCommitted")
         return int(left or 0)
 
-    def _mapping(self, path: str, right: str, params: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def _mapping(self, path: str, right: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._checked(self.session.get(path, right, params), path)
 
     def _checked(self, answer: Any, path: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class PinotSession:
     url: str
     headers: Mapping[str, str] = field(repr=False)
 
-    def get(self, path: str, right: str, params: Mapping[str, str] | None = None) -> Any:
+    def get(self, path: str, right: str, params: Mapping[str, Any] | None = None) -> Any:
         """Return what GET answers, as JSON; see ``request``."""
         return self.request("GET", path, right, params=params, is_repeatable=True)
 
@@ -54,7 +54,7 @@ class PinotSession:
         right: str,
         *,
         body: Any = None,
-        params: Mapping[str, str] | None = None,
+        params: Mapping[str, Any] | None = None,
         is_repeatable: bool = False,
         timeout_seconds: float | None = None,
     ) -> Any:

@@ -1,0 +1,1 @@
+"""The ledger: what was decided on advice, what was predicted, and what it really saved."""

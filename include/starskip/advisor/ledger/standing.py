@@ -1,0 +1,129 @@
+"""The standing of an index in the ledger today: approved, or not to be proposed again yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from math import ceil
+
+from starskip.advisor.ledger.advised_index import AdvisedChange
+from starskip.advisor.ledger.entry import Event, LedgerEntry
+from starskip.errors import MissingSource, printable
+from starskip.number_text import percent
+
+LEAST_APPLICATIONS = 5
+_LEAST_HALF_WIDTH = 0.001
+_LEAST_SECONDS = 10.0
+_REFUSALS = (Event.REJECTED, Event.DEFERRED, Event.REFUTED, Event.TAKEN_BACK)
+
+
+def newest_by_index(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
+    """Return the newest entry of each index of one table, by the index's name; ``entries``: oldest first."""
+    return {entry.index.name: entry for entry in entries}
+
+
+def approved(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
+    """Return the approvals of one table's newest advice that are neither applied nor withdrawn."""
+    standing = [each for each in newest_by_index(entries).values() if each.event is Event.APPROVED]
+    newest = max((each.at for each in standing), default=None)
+    sources = {each.source for each in standing if each.at == newest}
+    return [each for each in standing if each.source in sources]
+
+
+def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange:
+    """Return what is approved for a table and not applied yet; raises MissingSource if there is nothing."""
+    found = approved(entries)
+    if not found:
+        name = printable(table, 100)
+        raise MissingSource(
+            f"table {name}: nothing is approved: starskip decide {name} --approve approves the newest advice",
+            source=table,
+        )
+    newest = found[-1]
+    indexes = tuple(each.index for each in found)
+    return AdvisedChange(table, newest.source, indexes, newest.table_predicted_saving_ratio, newest.interval)
+
+
+def refused_again(
+    name: str,
+    saving_ratio: float | None,
+    refusals: Mapping[str, LedgerEntry],
+    today: date,
+    *,
+    cool_down_days: int,
+    gain_ratio: float,
+) -> str:
+    """Return why an index must not be proposed today, empty if it may.
+
+    A rejected, refuted or taken-back index comes again once ``cool_down_days`` are over, or once its saving
+    is by ``gain_ratio`` greater than it was; a deferred one at its date. ``refusals``: ``newest_by_index``.
+    """
+    entry = refusals.get(name)
+    if entry is None or entry.event not in _REFUSALS:
+        return ""
+    until = entry.until
+    if entry.event is not Event.DEFERRED:
+        until = entry.at.date() + timedelta(days=cool_down_days)
+        before = entry.index.saving_ratio
+        if before is not None and saving_ratio is not None and saving_ratio >= before * (1 + gain_ratio):
+            return ""
+    if until is None or today >= until:
+        return ""
+    words = {
+        Event.REJECTED: "rejected",
+        Event.DEFERRED: "deferred",
+        Event.REFUTED: "applied, and taken back for what was measured",
+        Event.TAKEN_BACK: "applied, and taken back",
+    }[entry.event]
+    why = f": {entry.reason or entry.detail}" if entry.reason or entry.detail else ""
+    return f"it was {words} on {entry.at.date()}{why}; it is proposed again from {until} on"
+
+
+def reload_rate(entries: Iterable[LedgerEntry]) -> float | None:
+    """Return the bytes a second that a server reloaded in past applications; None without any.
+
+    Those of a few seconds tell nothing: most of their time is not of bytes.
+    """
+    applied = {
+        entry.application: (entry.reloaded_bytes, entry.reload_seconds)
+        for entry in entries
+        if entry.application and entry.reloaded_bytes and (entry.reload_seconds or 0) >= _LEAST_SECONDS
+    }
+    total, seconds = (sum(each) for each in zip(*applied.values(), strict=True)) if applied else (0, 0)
+    return total / seconds if seconds else None
+
+
+def interval_factor(entries: Iterable[LedgerEntry]) -> float:
+    """Return the factor by which intervals must grow to have held nine in ten measured savings; 1 at least.
+
+    It is 1 as long as fewer than LEAST_APPLICATIONS applications were measured.
+    """
+    applied = {
+        each.application: (each.interval, each.table_predicted_saving_ratio, each.table_measured_saving_ratio)
+        for each in entries
+        if each.application
+    }
+    misses = sorted(
+        abs(measured - predicted) / max((interval[1] - interval[0]) / 2, _LEAST_HALF_WIDTH)
+        for interval, predicted, measured in applied.values()
+        if interval is not None and predicted is not None and measured is not None
+    )
+    if len(misses) < LEAST_APPLICATIONS:
+        return 1.0
+    return max(misses[ceil(0.9 * len(misses)) - 1], 1.0)
+
+
+def drift(entries: Sequence[LedgerEntry]) -> str:
+    """Return how predicted and measured savings of a table's applications differ, as words."""
+    applied = {
+        entry.application: (entry.table_predicted_saving_ratio, entry.table_measured_saving_ratio)
+        for entry in entries
+        if entry.application and entry.table_measured_saving_ratio is not None
+    }
+    pairs = [(p, m) for p, m in applied.values() if p is not None and m is not None]
+    if not pairs:
+        return ""
+    off = sum(measured - predicted for predicted, measured in pairs) / len(pairs)
+    less = "less" if off < 0 else "more"
+    times = "1 application" if len(pairs) == 1 else f"{len(pairs)} applications"
+    return f"measured savings are {percent(abs(off))} of all entries {less} than predicted ({times})"

@@ -1,0 +1,87 @@
+"""The advice of a published night, in the form in which it is decided on and applied."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.deployment.replayed_workload import night_workload
+from starskip.advisor.run.night import Night
+from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_table
+from starskip.errors import MissingSource
+from starskip.settings import Settings
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.local_storage import LocalStorage
+from starskip.storage.manifest import Part
+from starskip.storage.schemas import RECOMMENDATIONS
+
+NOW = datetime(2026, 11, 19, tzinfo=UTC)
+
+
+def row(verdict: str, kind: str, column: str, rank: int | None = None) -> dict[str, Any]:
+    told = {"table": "events", "verdict": verdict, "kind": kind, "column": column, "rank": rank}
+    return {**dict.fromkeys(RECOMMENDATIONS.names), **told, "progressive_saving_ratio": 0.3, "size_bytes": 10}
+
+
+def tree(pair: str) -> dict[str, Any]:
+    entry = {"dimensionsSplitOrder": ["country"], "functionColumnPairs": [pair]}
+    return {
+        "family": "star_tree",
+        "columns": ["country"],
+        "saving_ratio": 0.2,
+        "size_bytes": 20,
+        "config": {"tableIndexConfig": {"starTreeIndexConfigs": [entry]}},
+        "shapes": ["s1"],
+    }
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Night:
+    night = Night(date(2026, 11, 18), ArtefactStore(LocalStorage(tmp_path)), Settings(), NOW, "test")
+    rows = [
+        row("chosen", "range", "ts", 2),
+        row("chosen", "inverted", "country", 1),
+        row("refused", "inverted", "city"),
+        row("drop", "inverted", "idle"),
+    ]
+    properties = {
+        "combined": {"saving_ratio": 0.8, "interval": [0.7, 0.9]},
+        "answers": [tree("COUNT__*"), tree("SUM__price")],
+    }
+    staged = night.store.staged_write("recommendations", night.date_text)
+    files = staged.write("events", pa.Table.from_pylist(rows, schema=RECOMMENDATIONS))
+    night.publish("recommendations", {"events": Part(files, properties)})
+    shapes = workload_table([ShapeWorkload("events", "s1", "SELECT ?", "SELECT 1", queries=3)])
+    files = night.store.staged_write("workload", night.date_text).write("events", shapes)
+    night.publish("workload", {"events": Part(files)})
+    return night
+
+
+def test_advice_is_ranked_and_trees_of_the_same_columns_are_told_apart(night: Night) -> None:
+    change = change_of_night(night, "events")
+    names = [each.name for each in change.indexes]
+    assert names[:2] == ["inverted:country", "range:ts"]
+    assert names[-1] == "without_inverted:idle"
+    trees = names[2:4]
+    assert len(set(trees)) == 2
+    assert all(name.startswith("star_tree:country#") for name in trees)
+    assert (change.source, change.saving_ratio, change.interval) == ("2026-11-18", 0.8, (0.7, 0.9))
+    assert change.indexes[0].config == {"tableIndexConfig": {"invertedIndexColumns": ["country"]}}
+    assert change.indexes[2].shapes == ("s1",)
+    assert [each.name for each in change.only(["range:ts"]).indexes] == ["range:ts"]
+
+
+def test_a_table_without_advice_is_named(night: Night) -> None:
+    with pytest.raises(MissingSource, match="table other has no recommendation of 2026-11-18"):
+        change_of_night(night, "other")
+
+
+def test_the_workload_is_that_of_the_night_or_of_the_newest(night: Night) -> None:
+    for asked in ("2026-11-18", "2026-11-01", "advice.json"):
+        assert [each.shape_id for each in night_workload(night.store, "events", asked)] == ["s1"]
+    assert [each.shape_id for each in night_workload(night.store, "events_OFFLINE", "2026-11-18")] == ["s1"]
+    assert night_workload(night.store, "other", "2026-11-18") == []
