@@ -7,7 +7,7 @@ Families of indexes of files also publish advice of their own, from ``lake_queri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -22,6 +22,8 @@ from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
+from starskip.advisor.ledger.ledger import ledger_entries
+from starskip.advisor.ledger.standing import newest_by_index, refused_again
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -163,6 +165,7 @@ def _advised(
             ),
             leaves=_leaves(night, table),
             skips=[each.skips for each in measured.values() if each.skips is not None],
+            decided_against=_decided_against(night, table),
         )
     )
     write_out(advice, families, configs)
@@ -179,6 +182,18 @@ def _advised(
         warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
     return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
+
+
+def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:
+    """Return why an index must not be proposed again yet, by the ledger of the night's store."""
+    terms = night.settings.deployment
+    return partial(
+        refused_again,
+        refusals=newest_by_index(ledger_entries(night.store, table)),
+        today=night.run_date,
+        cool_down_days=terms.cool_down_days,
+        gain_ratio=terms.propose_again_gain_ratio,
+    )
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
