@@ -197,7 +197,16 @@ def test_a_log_without_any_query_of_the_table(tune: Tune, write_log: Callable[..
                 "parts": {},
             },
             "unit": "entries",
-            "latency": None,
+            "latency": {
+                "model": None,
+                "trusted": False,
+                "mistrust": "the log has no latencies of queries that read entries",
+                "r2": None,
+                "ms_per_query": None,
+                "constant_ms": None,
+                "waiting_ms": None,
+                "candidates": {},
+            },
             "predicted_saving_ms": None,
             "predicted_interval_ms": None,
         }

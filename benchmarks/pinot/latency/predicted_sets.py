@@ -16,7 +16,7 @@ from pinot.latency.measured_sets import MeasuredSets
 from scipy.stats import spearmanr
 from starskip.advisor.families.families import families_named
 from starskip.advisor.families.index import Index
-from starskip.advisor.latency.shape_times import candidate_times, fit_shape_times
+from starskip.advisor.latency.shape_times import candidate_times, fit_shape_times, latency_document
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.time_saving import time_saving
@@ -81,7 +81,7 @@ def predicted_sets(log: Path, segments: Path, table: str, sets: Sequence[BuiltSe
             of_model[each.name] = found.saving_ms / times.ms_per_query
             if times.name == taken.name:
                 intervals[each.name] = (found.low_ms / times.ms_per_query, found.high_ms / times.ms_per_query)
-    return PredictedSets(ratios, intervals, taken.name, taken.to_document(""))
+    return PredictedSets(ratios, intervals, taken.name, latency_document(taken, ""))
 
 
 def _saved(lists: Sequence[VoteList], built: Structures) -> float:

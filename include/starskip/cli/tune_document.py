@@ -9,6 +9,7 @@ from starskip.advisor.families.column_indexes import INVERTED, SORTED
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.verdict import Verdict
+from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.selection.harmed_shapes import HarmedShape
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO, TableAdvice
 from starskip.sql.masking import mask_literals
@@ -81,7 +82,7 @@ def _of_time(advice: TableAdvice) -> dict[str, Any]:
     time = advice.time
     return {
         "unit": advice.unit,
-        "latency": advice.times.to_document(advice.mistrust) if advice.times else None,
+        "latency": latency_document(advice.times, advice.mistrust),
         "predicted_saving_ms": time.saving_ms if time else None,
         "predicted_interval_ms": [time.low_ms, time.high_ms] if time else None,
     }

@@ -148,9 +148,11 @@ def _parsed(text: str) -> IndexSet:
 
 
 def _document(found: TableWhatIf, texts: Sequence[str]) -> dict[str, Any]:
+    from starskip.advisor.latency.shape_times import latency_document
+
     return {
         "sets": [_of_set(each, text) for each, text in zip(found.sets, texts, strict=True)],
-        "latency": found.times.to_document(found.mistrust) if found.times else None,
+        "latency": latency_document(found.times, found.mistrust),
     }
 
 

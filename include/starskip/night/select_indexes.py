@@ -22,6 +22,7 @@ from starskip.advisor.families.families import FamilyChoice, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
+from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import newest_by_index, refused_again
 from starskip.advisor.run.gate_verdicts import usable_tables
@@ -258,7 +259,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "refused_answers": [each.to_document() for each in advice.refused_answers()][:_MOST_REFUSED],
         "gap_ratio": advice.gap_ratio,
         "unit": advice.unit,
-        "latency": advice.times.to_document(advice.mistrust) if advice.times else None,
+        "latency": latency_document(advice.times, advice.mistrust) if advice.times else None,
         "time": advice.time.to_document() if advice.time else None,
         "notes": list(advice.notes),
         "harmed": [each.to_document() for each in advice.harmed],

@@ -80,19 +80,6 @@ class ShapeTimes:
         """Return the rate of a shape."""
         return self.rates.get(shape_id, self.usual)
 
-    def to_document(self, mistrust: str) -> dict[str, Any]:
-        """Return the model as JSON has it; ``mistrust``: why it cannot be trusted, empty if it can."""
-        return {
-            "model": self.name,
-            "r2": self.r2,
-            "trusted": not mistrust,
-            "mistrust": mistrust,
-            "ms_per_query": self.ms_per_query,
-            "constant_ms": self.constant_ms,
-            "waiting_ms": self.waiting_ms,
-            "candidates": dict(self.candidates),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class _Points:
@@ -119,6 +106,18 @@ class _Points:
         """Return the sums of ``values`` by shape."""
         found: Floats = np.bincount(self.shape, values, len(self.shape_ids)).astype(np.float64)
         return found
+
+
+def latency_document(times: ShapeTimes | None, mistrust: str) -> dict[str, Any]:
+    """Return the model as JSON has it; ``mistrust``: why it cannot be trusted, empty if it can."""
+    names = ("r2", "ms_per_query", "constant_ms", "waiting_ms")
+    return {
+        "model": times.name if times else None,
+        "trusted": not mistrust,
+        "mistrust": mistrust,
+        **{name: getattr(times, name, None) for name in names},
+        "candidates": dict(times.candidates) if times else {},
+    }
 
 
 def mistrust(times: ShapeTimes | None, r2_threshold: float) -> str:
