@@ -24,9 +24,9 @@ LIBRARIES = {
 }
 HOMES: Mapping[str, tuple[str, ...]] = {
     "airflow": ("airflow",),
-    "delta": ("lake.delta",),
+    "delta": ("lake.delta", "advisor.ledger.export_ledger"),
     "iceberg": ("lake.iceberg",),
-    "pinot": ("pinot.cluster",),
+    "pinot": ("pinot.cluster", "advisor.deployment"),
     "spark": ("spark", "night.job", "night.stage_job"),
 }
 """Modules that may import libraries of an extra at their top; others import them as they import those."""

@@ -39,6 +39,7 @@ from starskip.airflow.nightly_dag import config_place
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import TAG
 from starskip.airflow.task_failure import failing_at_once
+from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
@@ -103,7 +104,8 @@ def _night(context: Any, config: str, connections: Connections) -> Night:
 @task
 def approved_tables(config: str, connections: Connections, **context: Any) -> list[str]:
     """Return the tables with something to do."""
-    from starskip.advisor.deployment.apply_approved import approved_tables as found
+    with needing_extra("pinot"):
+        from starskip.advisor.deployment.apply_approved import approved_tables as found
 
     with failing_at_once(context):
         tables = found(_night(context, config, connections))
@@ -114,7 +116,8 @@ def approved_tables(config: str, connections: Connections, **context: Any) -> li
 @task(max_active_tis_per_dag=1)
 def apply_table(config: str, connections: Connections, table: str, **context: Any) -> dict[str, Any]:
     """Apply what is approved for one table, and return what became of it."""
-    from starskip.advisor.deployment.apply_approved import apply_approved
+    with needing_extra("pinot"):
+        from starskip.advisor.deployment.apply_approved import apply_approved
 
     with failing_at_once(context):
         night = _night(context, config, connections)

@@ -11,6 +11,7 @@ import click
 from starskip.cli.advice_place import AdvicePlace, advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
 from starskip.errors import MissingSource, printable
+from starskip.extras import needing_extra
 from starskip.number_text import percent
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def decide(
         found = ledger_entries(place.store, table or None)
     exported = ""
     if folder:
-        from starskip.advisor.ledger.export_ledger import export_ledger
+        with needing_extra("delta"):
+            from starskip.advisor.ledger.export_ledger import export_ledger
 
         exported = f"{export_ledger(place.store, folder):,} entries written to {printable(folder, 200)}"
     echo_result(output, {"entries": [_document(each) for each in found]}, lambda: _text(found, exported))

@@ -96,15 +96,15 @@ def apply(
       starskip pinot apply --controller http://pinot:9000 --table events --config night.yaml --yes
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     with needing_extra("pinot"):
+        from starskip.advisor.deployment.asked_application import (
+            Asked,
+            apply_prepared,
+            go_on,
+            prepare,
+            unfinished,
+        )
         from starskip.pinot.cluster.open_cluster import open_cluster
         from starskip.pinot.cluster.pinot_address import pinot_address
-    from starskip.advisor.deployment.asked_application import (
-        Asked,
-        apply_prepared,
-        go_on,
-        prepare,
-        unfinished,
-    )
 
     place = advice_place(config, store, settings_given)
     with open_cluster(pinot_address(controller, broker, os.environ)) as cluster:
@@ -146,10 +146,10 @@ def revert(controller: str, broker: str, table: str, config: str, store: str, ou
       starskip pinot revert --controller http://pinot:9000 --table events_OFFLINE
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     with needing_extra("pinot"):
+        from starskip.advisor.deployment.asked_application import Asked, applied_at
+        from starskip.advisor.deployment.asked_application import revert as take_back
         from starskip.pinot.cluster.open_cluster import open_cluster
         from starskip.pinot.cluster.pinot_address import pinot_address
-    from starskip.advisor.deployment.asked_application import Asked, applied_at
-    from starskip.advisor.deployment.asked_application import revert as take_back
 
     place = advice_place(config, store, {})
     url = controller or os.environ.get("STARSKIP_PINOT_CONTROLLER") or applied_at(place.store, table)

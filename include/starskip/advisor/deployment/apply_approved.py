@@ -11,11 +11,8 @@ from starskip.advisor.deployment.replayed_workload import night_workload
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import approved, approved_advice
 from starskip.advisor.run.night import Night
-from starskip.extras import needing_extra
-
-with needing_extra("pinot"):
-    from starskip.pinot.cluster.open_cluster import open_cluster
-    from starskip.pinot.cluster.pinot_address import pinot_address
+from starskip.pinot.cluster.open_cluster import open_cluster
+from starskip.pinot.cluster.pinot_address import pinot_address
 
 
 def approved_tables(night: Night) -> list[str]:
