@@ -20,8 +20,8 @@ INDEXED_ROW_NS = 2.0
 POST_FILTER_NS = 6.0
 MATCHED_ROW_NS = 6.0
 """Price of a row that passes the whole filter, beside its entries post filter."""
-SCATTERED_RATIO = 1.5
-"""Price of an entry that is read behind an index, for one that is read in order."""
+SCATTERED_NS = 2.0
+"""Nanoseconds that an entry takes more if it is read behind an index, and not in order."""
 
 
 def entry_price(leaf: Leaf, column: ColumnWindow | None) -> float:

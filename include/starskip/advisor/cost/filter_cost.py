@@ -29,7 +29,7 @@ from starskip.advisor.cost.doc_id_iterators import (
     Scan,
     walk,
 )
-from starskip.advisor.cost.entry_prices import INDEXED_ROW_NS, SCATTERED_RATIO
+from starskip.advisor.cost.entry_prices import INDEXED_ROW_NS, SCATTERED_NS
 from starskip.advisor.cost.leaf_masks import ConstantFilter
 from starskip.sql.predicate import Leaf, Operator
 
@@ -161,7 +161,7 @@ def _and(bound: BoundAnd, answers: Answers) -> tuple[_Read, DocIdIterator]:
     for scan in scans:
         counts = scan.value_counts
         entries = float(np.count_nonzero(survivors) if counts is None else counts[survivors].sum())
-        eager += _Read(entries, entries * scan.price * SCATTERED_RATIO)
+        eager += _Read(entries, entries * (scan.price + SCATTERED_NS))
         survivors = survivors & scan.mask
     rest = [iterator for iterator in iterators if not isinstance(iterator, Bitmap | Scan)]
     merged = Bitmap(survivors)

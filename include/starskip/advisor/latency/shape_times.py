@@ -38,8 +38,10 @@ MIN_POINTS = 12
 _CHEAP_RATIO = 0.1
 """A shape is cheap if its entries take less than this share of the constant."""
 _LEAST_READ_RATIO = 0.1
-_STEADY_RATIO = 0.5
-"""Queries that read next to nothing do not wait if their times differ by less than this share of them."""
+_IDLE_MS = 3.0
+"""Time of a query that reads nothing, on a broker without anything else to do."""
+_WAITING_FACTOR = 3.0
+"""Queries wait if those that read next to nothing take so many times as long as they must."""
 _LEAST_MISFIT_RATIO = 0.1
 _ROUNDS = 20
 
@@ -180,12 +182,11 @@ def _stretched(model: ShapeTimes, points: _Points) -> ShapeTimes:
 
 
 def _waiting(points: _Points, constant: float) -> tuple[float, float]:
-    """Return the constant without waiting, and the mean waiting; waits differ by as much as they last."""
-    spread = _spread_of_waits(points, points.mean_ms, constant)
-    if spread <= _STEADY_RATIO * constant:
+    """Return the constant without waiting, and the mean waiting: by how much the quickest text is quicker."""
+    least = float(points.least_ms.min())
+    if constant < _WAITING_FACTOR * max(least, _IDLE_MS):
         return constant, 0.0
-    waiting = min(spread, max(constant - float(points.least_ms.min()), 0.0))
-    return constant - waiting, waiting
+    return least, constant - least
 
 
 def _points(shapes: Sequence[ShapeWorkload]) -> _Points | None:
