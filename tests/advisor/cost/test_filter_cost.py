@@ -135,7 +135,7 @@ def test_a_limit_ends_a_scan_after_a_batch_wherever_the_window_ends(window_of: C
     binder = filter_binder(window_of(**BINDER_COLUMNS), lambda leaf: False)
     bound = binder.bind(query_shape(cut.skeleton).filter, cut.literals)
     found = filter_entries(bound, lambda leaf: None, limit=1)
-    assert found.of_segment(ROWS, 100 * ROWS, limit=1) == 256
+    assert found.of_segment(ROWS, 100 * ROWS, limit=1)[0] == 256
     # The window has 100 matches: four more windows like it hold the 500.
     found = filter_entries(bound, lambda leaf: None, limit=500)
     assert found.of_segment(ROWS, 100 * ROWS, limit=500) == 5 * ROWS
