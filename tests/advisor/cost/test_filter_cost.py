@@ -138,8 +138,8 @@ def test_a_limit_ends_a_scan_after_a_batch_wherever_the_window_ends(window_of: C
     assert found.of_segment(ROWS, 100 * ROWS, limit=1)[0] == 256
     # The window has 100 matches: four more windows like it hold the 500.
     found = filter_entries(bound, lambda leaf: None, limit=500)
-    assert found.of_segment(ROWS, 100 * ROWS, limit=500) == 5 * ROWS
-    assert found.of_segment(ROWS, 2 * ROWS, limit=500) == 2 * ROWS
+    assert found.of_segment(ROWS, 100 * ROWS, limit=500)[0] == 5 * ROWS
+    assert found.of_segment(ROWS, 2 * ROWS, limit=500)[0] == 2 * ROWS
 
 
 def test_a_not_of_a_filter_clause_looks_for_its_first_row_where_no_row_is_left(
