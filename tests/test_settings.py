@@ -110,7 +110,11 @@ def test_texts_of_files_and_environments_are_converted(place: str, text: Any, va
         ("advice.min_gain_ratio", "nan", "a share from 0 to 1"),
         ("advice.min_gain_ratio", 1.01, "a share from 0 to 1"),
         ("advice.min_gain_ratio", "-0.1", "a share from 0 to 1"),
-        ("advice.index_kinds", "inverted,bitmap", "all, or some of inverted, range, sorted, fst, bloom, star_tree, skip"),
+        (
+            "advice.index_kinds",
+            "inverted,bitmap",
+            "all, or some of inverted, range, sorted, fst, bloom, star_tree, skip",
+        ),
         ("advice.index_kinds", "Inverted; range", "all, or names of kinds separated by commas"),
         ("scoring.sufficient_column_scans", "inf", "a number of at least 0"),
         ("scoring.strategy", "guess", "one of leapfrog, estimation, parser, frequency"),

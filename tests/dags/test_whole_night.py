@@ -113,7 +113,7 @@ def house(
         "logged_as: 'file:/lake/lineitem'}}\n"
         "skipping: {metadata_root: skipping}\n"
         f"spark: {{conf: {json.dumps(spark)}}}\n"
-        "settings: {advice: {min_gain_ratio: 0.05}, building: {verified_instances: 1}}\n"
+        "settings: {advice: {min_gain_ratio: 0.05, unit: entries}, building: {verified_instances: 1}}\n"
     )
     return House(folder, job_server)
 
