@@ -52,7 +52,11 @@ def advice(folder: Path, small_store: Path, lines: list[str]) -> tuple[Any, tupl
     path = folder / "broker.log"
     path.write_text("".join(lines))
     settings = settings_with(
-        max_indexes=1, min_gain_ratio=0.0, window_rows_per_table=2_048, max_simulations_per_table=300
+        max_indexes=1,
+        min_gain_ratio=0.0,
+        unit="entries",
+        window_rows_per_table=2_048,
+        max_simulations_per_table=300,
     )
     request = TuneRequest(
         [str(path)], str(small_store / "segments"), ["lineitem"], {}, families_named("inverted"), settings

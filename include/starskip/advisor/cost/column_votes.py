@@ -85,7 +85,11 @@ def _votes(
 ) -> Iterator[tuple[int, Index, float]]:
     """Yield disjunct, index and saved entries a row for each vote of a column's query."""
     leaf = Leaf(Operator.EQUAL, column.name)
-    built = sorted(item for item in candidates.get(column.name, ()) if item.dropped is None)
+    order = [family.name for family in rules.families]
+    built = sorted(
+        (item for item in candidates.get(column.name, ()) if item.dropped is None),
+        key=lambda item: order.index(item.family),
+    )
     serving = [item for item in built if rules.serves(item.family, leaf)] if entries.saved > 0 else []
     # Where a range index answers = as well, an inverted index reads no more: the first is enough.
     yield from ((0, item, entries.saved) for item in [s for s in serving if not rules.reorders(s.family)][:1])
