@@ -289,7 +289,9 @@ def test_text_is_for_people(call: Call, deep_store: Path) -> None:
     assert first == "lineitem: 900 queries scanned 252,347,923 entries in filters"
     assert together.startswith("  the change saves ")
     assert "% of all entries scanned, in filters and behind them (90 % interval" in together
-    assert re.fullmatch(r"  [\d.]+ ms of 6\.26 ms a query \(90 % interval [\d.]+ to [\d.]+ ms\)", time)
+    assert re.fullmatch(
+        r"  that is [\d.]+ ms of 6\.26 ms a query \(90 % interval [\d.]+ to [\d.]+ ms\)", time
+    )
     assert unit.startswith("  Chosen by time; the latency model (own times) has R² 0.9")
     assert second.startswith("  inverted indexes on l_suppkey: ")
     assert "90 % interval" in second

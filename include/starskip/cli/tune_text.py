@@ -124,4 +124,5 @@ def _time_lines(advice: TableAdvice) -> list[str]:
     )
     if time is None or (advice.mistrust and not is_by_time):
         return [chosen]
-    return [time_words(time.saving_ms, time.ms_per_query, time.low_ms, time.high_ms), chosen]
+    saved = time_words(time.saving_ms, time.ms_per_query, time.low_ms, time.high_ms)
+    return [f"that is {saved}", chosen]
