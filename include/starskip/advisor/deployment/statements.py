@@ -32,9 +32,10 @@ class Statement:
     """One query to replay, and the ``queries`` of the log that it stands for.
 
     ``text``: its shape without literals, for people. ``served_by``: names of the indexes that answer it or a
-    predicate of it. ``keys``: positions of the columns that aggregate nothing; ``approximate``: of those that
-    are. ``limit``: the most rows of an answer, None where it has one row whatever the limit. ``stops_early``:
-    it ends at its limit, and what it scans until then depends on the run.
+    predicate of it. ``keys``: positions of the columns that aggregate nothing. ``approximate``: positions of
+    the columns of approximate functions. ``limit``: the most rows of an answer, None where it has one row
+    whatever the limit. ``stops_early``: it ends at its limit, and what it scans until then depends on the
+    run.
     """
 
     sql: str

@@ -255,7 +255,8 @@ def _own_times(points: _Points, times: Floats, name: str, noise: float) -> Shape
 def _constant_and_usual_rate(points: _Points, times: Floats) -> tuple[float, float]:
     """Return milliseconds of a query that reads nothing, and of an entry over all queries.
 
-    The constant is the mean of texts whose entries cost next to nothing; at first, of those that read least.
+    The constant is the mean time of texts whose entries cost next to nothing. The first guess is the mean
+    time of the texts that read least.
     """
     queries, entries = points.queries, points.entries
     order = np.argsort(entries, kind="stable")

@@ -55,7 +55,7 @@ def _counted(some: int, whole: int, noun: str) -> str:
 
 
 def pulled_words(files: Iterable[SegmentFile]) -> dict[str, str]:
-    """Return by table the sentence of the note beside its segments, of those that were pulled."""
+    """Return, for each pulled table, the sentence of the note beside its segments."""
     folders = {file.table: file.path.rpartition("/")[0] for file in files}
     notes = {table: _note(folder) for table, folder in folders.items()}
     return {table: note.words for table, note in notes.items() if note is not None}
