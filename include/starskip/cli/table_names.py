@@ -1,4 +1,4 @@
-"""``--tables a,b``: the tables that a command works on."""
+"""``--tables a,b`` and ``--table-config``: the tables that a command works on."""
 
 from __future__ import annotations
 
@@ -19,6 +19,18 @@ def tables_option(all_words: str) -> Callable[[F], F]:
     return click.option(
         "--tables", default="", metavar="A,B", help=f"Comma separated tables; {all_words} if left out."
     )
+
+
+def table_config_option(command: F) -> F:
+    """Add the option ``--table-config``, whose files are the parameter ``configs``."""
+    return click.option(
+        "--table-config",
+        "configs",
+        multiple=True,
+        metavar="FILE...",
+        type=click.Path(),
+        help="Current table configs.",
+    )(command)
 
 
 def table_names(text: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.table_names import table_names, tables_option
+from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import note, warn
 from starskip.cli.user_modules import located_faults
 from starskip.errors import BAD_INPUT, ConfigError, MissingExtra, printable
@@ -65,14 +65,7 @@ SPELLINGS = {
     help="Packed metadata (collect-metadata) instead of segments.",
 )
 @tables_option("all of the log")
-@click.option(
-    "--table-config",
-    "configs",
-    multiple=True,
-    metavar="FILE...",
-    type=click.Path(),
-    help="Current table configs.",
-)
+@table_config_option
 @output_option(
     "DIR|FILE...",
     "Write whole table configs, with the advice in them: into DIR under the names of the files of "

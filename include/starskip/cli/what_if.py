@@ -11,7 +11,7 @@ from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.table_names import table_names, tables_option
+from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.number_text import decimal, percent, percent_range, size
@@ -41,14 +41,7 @@ _NONE = "none"
     help="Folder of tableNameWithoutType/*.tar.gz.",
 )
 @tables_option("all of the log")
-@click.option(
-    "--table-config",
-    "configs",
-    multiple=True,
-    metavar="FILE...",
-    type=click.Path(),
-    help="Current table configs.",
-)
+@table_config_option
 @click.option(
     "--set",
     "sets",
