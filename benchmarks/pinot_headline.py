@@ -74,10 +74,11 @@ def main() -> None:
 
 
 def advised(
-    log: Path, tables: Sequence[str], folder: Path, unit: str = "auto"
+    log: Path, tables: Sequence[str], folder: Path, unit: str = "entries"
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what ``starskip tune`` says of each table, and the table configs that it writes."""
     settings = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["settings"]
+    del settings["advice"]["unit"]  # --unit says it
     given = [f"{group}.{name}={value}" for group, named in settings.items() for name, value in named.items()]
     written = [folder / f"{table}.json" for table in tables]
     command = [

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
 import psutil
 
+from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.pinot.config_change import KeyChange
 
@@ -63,10 +64,13 @@ class Application:
     forecast: Mapping[str, float] = field(default_factory=dict)
     saving_ratio: float | None = None
     interval: tuple[float, float] | None = None
+    time: TimeSaving | None = None
     reason: str = ""
     is_measured_bad: bool = False
     verdicts: Sequence[Mapping[str, Any]] = ()
     measured_saving_ratio: float | None = None
+    replayed_ms: float | None = None
+    measured_saving_ms: float | None = None
     reloaded_bytes: int | None = None
     reload_seconds: float = 0.0
     step: int = 0
@@ -109,6 +113,7 @@ class Application:
             "canary": list(self.canary),
             "forecast": dict(self.forecast),
             "interval": list(self.interval) if self.interval else None,
+            "time": asdict(self.time) if self.time else None,
             "verdicts": [dict(each) for each in self.verdicts],
         }
 
@@ -124,6 +129,7 @@ class Application:
                 "indexes": tuple(map(AdvisedIndex.from_json, document["indexes"])),
                 "canary": tuple(document["canary"]),
                 "interval": (interval[0], interval[1]) if interval else None,
+                "time": TimeSaving(**document["time"]) if document["time"] else None,
             }
         )
 

@@ -54,6 +54,7 @@ def apply_plan(
     plan, needed = without_needed_drops(run, plan, statements)
     if not plan.changes:
         return Outcome(plan.table, plan.before, plan.after, forecast.to_json(), reason="; ".join(needed))
+    advice = advice.only([each.name for each in plan.indexes])
     segments = run.live.segments()
     if not statements:
         run.say("no query is at hand to replay: the change is judged by its segments alone (--log, --config)")
@@ -81,6 +82,7 @@ def apply_plan(
         forecast=forecast.to_json(),
         saving_ratio=advice.saving_ratio,
         interval=advice.interval,
+        time=advice.time,
     )
     run.application = run.journal.begin(application, Baseline(tuple(statements), tuple(before)).to_json())
     run.say(f"putting the config of {plan.table}")
@@ -233,8 +235,14 @@ def _measured(run: Run, baseline: Baseline, config: Mapping[str, Any]) -> Outcom
                 "detail": detail,
             }
         )
-    total = whole.ratio if statements else None
-    run.application = replace(run.application, verdicts=verdicts, measured_saving_ratio=total)
+    run.application = replace(run.application, verdicts=verdicts)
+    if statements:
+        run.application = replace(
+            run.application,
+            measured_saving_ratio=whole.ratio,
+            replayed_ms=whole.before_ms,
+            measured_saving_ms=whole.ms,
+        )
     if faults:
         return _refuted(run, "", faults)
     _require_ours(run)
