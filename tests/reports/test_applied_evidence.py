@@ -1,4 +1,4 @@
-"""What the report tells of applications, from entries of the ledger."""
+"""Applications as the report tells them, from entries of the ledger."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from applied_cases import applied
 from report_data import (
     COLUMNS,
     CURVE,
@@ -39,7 +40,6 @@ from starskip.reports.advice_values import (
     SortOrder,
     TimeSavingEvidence,
 )
-from starskip.reports.applied_evidence import AppliedAdvice, AppliedChange, AppliedIndex
 from starskip.reports.evidence import Evidence, Summary
 from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.log_values import (
@@ -140,53 +140,6 @@ TREE_IN_FORCE = {
     "functionColumnPairs": ["COUNT__*"],
     "maxLeafRecords": 1_000,
 }
-
-
-def applied() -> AppliedAdvice:
-    """One advice was kept, and saved less than promised; the one before it was taken back unmeasured."""
-    kept = AppliedChange(
-        datetime(2026, 11, 18, 4, 12, tzinfo=UTC),
-        "scheduled__2026-11-18",
-        "2026-11-17",
-        "kept",
-        "measured: 47.9 % of all entries saved",
-        0.5871,
-        Interval(0.52, 0.65),
-        0.479,
-        TimeSavingEvidence(6.5, 2.96, Interval(2.4, 3.5)),
-        5.1,
-        2.2,
-        61_400_000,
-        84.0,
-        (
-            AppliedIndex(
-                "inverted",
-                ("l_suppkey",),
-                False,
-                41_000,
-                0.42,
-                0.401,
-                2.1,
-                1.9,
-                "by the 4 shapes that it serves",
-            ),
-            AppliedIndex("inverted", ("l_comment",), True, None, None, 0.0, None, 0.0, "no query lacks it"),
-        ),
-    )
-    back = replace(
-        kept,
-        at=datetime(2026, 11, 16, 4, 9, tzinfo=UTC),
-        who="<b>ann</b>",
-        outcome="taken_back",
-        reason="canary: <script>a segment</script> could not be loaded",
-        measured_saving_ratio=None,
-        replayed_ms=None,
-        measured_saving_ms=None,
-        indexes=(replace(kept.indexes[0], measured_saving_ratio=None, measured_saving_ms=None),),
-    )
-    return AppliedAdvice(
-        (kept, back), 3, "measured savings are 5.1 % of all entries less than predicted (4 applications)"
-    )
 
 
 def milliseconds() -> Evidence:

@@ -64,7 +64,7 @@ class AppliedChange:
 
     @property
     def entries_words(self) -> str:
-        """How the measured saving of entries lies beside its interval, empty if that is not known."""
+        """The place of the measured saving of entries beside its interval, empty if that is not known."""
         if self.interval is None:
             return ""
         return _beside(self.measured_saving_ratio, self.interval)
@@ -86,7 +86,7 @@ class AppliedChange:
 
     @property
     def time_words(self) -> str:
-        """How the measured saving of time lies beside its interval, both as shares of a query's time."""
+        """The place of the measured saving of time beside its interval, both as shares of a query's time."""
         interval = self.time_interval
         return "" if interval is None else _beside(self.measured_time_ratio, interval)
 
