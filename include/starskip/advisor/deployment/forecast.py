@@ -119,8 +119,8 @@ def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -
     if bounds.max_bytes is not None and forecast.room_bytes > bounds.max_bytes:
         raise ConfigError(
             f"table {table}: a server is forecast to need {size(forecast.room_bytes)} of room while it holds "
-            f"old and new segments, and deployment.max_bytes allows {size(bounds.max_bytes)}: apply fewer, or "
-            "raise it",
+            f"old and new segments, and deployment.max_bytes allows {size(bounds.max_bytes)}: apply fewer "
+            "indexes, or raise it",
             setting="deployment.max_bytes",
         )
 
