@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from starskip.advisor.cost.entry_prices import entry_price
+from starskip.advisor.cost.entry_prices import FREE, EntryPrice, entry_price
 from starskip.advisor.cost.expression_masks import expression_mask
 from starskip.advisor.cost.leaf_masks import (
     NULL_TESTS,
@@ -60,7 +60,7 @@ class BoundLeaf:
     value_counts: Counts | None
     is_free: bool
     rescanned: Mask | None = None
-    price: float = 0.0
+    price: EntryPrice = FREE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +220,7 @@ class FilterBinder:
             self._price(leaf),
         )
 
-    def _price(self, leaf: Leaf) -> float:
+    def _price(self, leaf: Leaf) -> EntryPrice:
         return entry_price(leaf, self.window.columns.get(leaf.column))
 
     def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:

@@ -18,6 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from starskip.advisor.cost.entry_prices import FREE, EntryPrice
+
 Mask = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int32]
 
@@ -57,7 +59,7 @@ class Scan:
     mask: Mask
     value_counts: Counts | None = None
     is_expression: bool = False
-    price: float = 0.0
+    price: EntryPrice = FREE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +106,7 @@ def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> 
             return Walked(0, int(np.count_nonzero(mask)), is_ended=True)
         case Scan(mask) if max_matches is None:
             read = rows if iterator.value_counts is None else int(iterator.value_counts.sum())
-            return Walked(read, int(np.count_nonzero(mask)), is_ended=True, ns=read * iterator.price)
+            return Walked(read, int(np.count_nonzero(mask)), is_ended=True, ns=read * iterator.price.batch_ns)
     tree = _Flattened()
     root = tree.add(iterator)
     read, matches, is_ended = _walk(
@@ -127,7 +129,7 @@ class _Flattened:
         self._children: list[int] = []
         self._masks: list[Mask] = []
         self._counts: list[Counts] = []
-        self._prices: list[float] = []
+        self._prices: list[tuple[float, float]] = []
 
     def add(self, iterator: DocIdIterator) -> int:
         match iterator:
@@ -145,9 +147,9 @@ class _Flattened:
             case OrIterator(children):
                 return self._parent(_OR, children)
 
-    def _leaf(self, kind: int, mask: Mask, counts: int = 0, price: float = 0.0) -> int:
+    def _leaf(self, kind: int, mask: Mask, counts: int = 0, price: EntryPrice = FREE) -> int:
         self._masks.append(mask)
-        self._prices.append(price)
+        self._prices.append((price.batch_ns, price.single_ns))
         self._nodes.append((kind, len(self._masks) - 1, counts))
         return len(self._nodes) - 1
 
@@ -168,7 +170,7 @@ class _Flattened:
         return np.stack(self._masks)
 
     def prices(self) -> npt.NDArray[np.float64]:
-        """Return the price of an entry, by mask."""
+        """Return by mask the prices of an entry that is read in a batch, and by itself."""
         return np.array(self._prices)
 
     def value_counts(self) -> npt.NDArray[np.int32]:
@@ -223,7 +225,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         row = state[0] if target == _NEXT else target
         while row < rows:
             read[0] += of_rows[row]
-            read[1] += of_rows[row] * price
+            read[1] += of_rows[row] * price[0]
             row += 1
             if mask[row - 1]:
                 state[0] = row
@@ -234,7 +236,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         match = _match_within(mask, target, rows)
         passed = max(min(match + 1, rows) - target, 0)
         read[0] += passed
-        read[1] += passed * price
+        read[1] += passed * price[1]
         state[0] = state[1] = min(match + 1, rows)
         return match
     if kind == _EXPRESSION and target != _NEXT:
@@ -249,7 +251,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         start = until
         until = min(start + batch, rows)
         read[0] += until - start
-        read[1] += (until - start) * price
+        read[1] += (until - start) * price[0]
         match = _match_within(mask, start, until)
     state[1] = until
     if match >= until:

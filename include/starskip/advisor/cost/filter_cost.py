@@ -29,7 +29,7 @@ from starskip.advisor.cost.doc_id_iterators import (
     Scan,
     walk,
 )
-from starskip.advisor.cost.entry_prices import INDEXED_ROW_NS, SCATTERED_NS
+from starskip.advisor.cost.entry_prices import INDEXED_ROW_NS, ITERATED_ROW_NS, SCATTERED_NS
 from starskip.advisor.cost.leaf_masks import ConstantFilter
 from starskip.sql.predicate import Leaf, Operator
 
@@ -45,7 +45,7 @@ class FilterEntries:
     """Entries read on a window: ``eager`` before the first match, ``walked`` for all matches after it.
 
     ``matches``: rows found, which are not all rows if a LIMIT ended the walk (``is_ended`` false).
-    ``eager_ns`` and ``walked_ns``: what both cost, and the rows that indexes find.
+    ``eager_ns`` and ``walked_ns``: what both cost, and the rows that indexes and iterators find.
     """
 
     eager: float
@@ -91,7 +91,10 @@ def filter_entries(bound: BoundFilter, answers: Answers, limit: int | None = Non
     if limit is not None and limit > _LARGEST_BLOCK_ROWS:
         wanted = -(-limit // _LARGEST_BLOCK_ROWS) * _LARGEST_BLOCK_ROWS
     walked = walk(iterator, len(bound.mask), wanted)
-    return FilterEntries(eager.entries, walked.entries, walked.matches, walked.is_ended, eager.ns, walked.ns)
+    ns = walked.ns
+    if walked.entries and not isinstance(iterator, Scan):
+        ns += ITERATED_ROW_NS * walked.matches
+    return FilterEntries(eager.entries, walked.entries, walked.matches, walked.is_ended, eager.ns, ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[_Read, DocIdIterator]:
     else:
         values = len(bound.mask) if bound.value_counts is None else int(bound.value_counts.sum())
         entries = reads * values
-    return _Read(entries, entries * bound.price + found), Bitmap(bound.mask)
+    return _Read(entries, entries * bound.price.batch_ns + found), Bitmap(bound.mask)
 
 
 def _or(bound: BoundOr, answers: Answers) -> tuple[_Read, DocIdIterator]:
@@ -161,7 +164,7 @@ def _and(bound: BoundAnd, answers: Answers) -> tuple[_Read, DocIdIterator]:
     for scan in scans:
         counts = scan.value_counts
         entries = float(np.count_nonzero(survivors) if counts is None else counts[survivors].sum())
-        eager += _Read(entries, entries * (scan.price + SCATTERED_NS))
+        eager += _Read(entries, entries * (scan.price.batch_ns + SCATTERED_NS))
         survivors = survivors & scan.mask
     rest = [iterator for iterator in iterators if not isinstance(iterator, Bitmap | Scan)]
     merged = Bitmap(survivors)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
-from starskip.advisor.cost.entry_prices import MATCHED_ROW_NS, POST_FILTER_NS
+from starskip.advisor.cost.entry_prices import POST_FILTER_NS, PROJECTED_ROW_NS
 from starskip.advisor.cost.vote_rows import Ratios, Saved, vote_rows, votes_table
 from starskip.advisor.families.access_rules import AccessRules
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
@@ -83,7 +83,6 @@ def _present(disjuncts: Sequence[DisjunctAlternatives], read: Sequence[Ratios], 
 
 def _post_filter_ns(instance: Instance) -> float:
     """Return the nanoseconds that a query takes behind its filter."""
-    queries = max(instance.queries, 1)
-    return (
-        POST_FILTER_NS * instance.entries_scanned_post_filter + MATCHED_ROW_NS * instance.rows_scanned
-    ) / queries
+    entries = instance.entries_scanned_post_filter
+    rows = instance.rows_scanned if entries else 0
+    return (POST_FILTER_NS * entries + PROJECTED_ROW_NS * rows) / max(instance.queries, 1)
