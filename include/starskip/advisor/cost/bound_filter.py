@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from starskip.advisor.cost.entry_prices import entry_price
+from starskip.advisor.cost.entry_prices import entry_ns
 from starskip.advisor.cost.expression_masks import expression_mask
 from starskip.advisor.cost.leaf_masks import (
     NULL_TESTS,
@@ -51,8 +51,8 @@ class BoundLeaf:
 
     ``mask``: rows that match. ``value_counts``: values that a scan reads in each row, None for one value
     each. ``is_free``: a sorted column answers it, or the index that its function requires. ``leaf``: the
-    predicate. ``rescanned``: rows that are read although a range index answers it, None for none. ``price``:
-    nanoseconds that a scan takes for an entry.
+    predicate. ``rescanned``: rows that are read although a range index answers it, None for none.
+    ``entry_ns``: nanoseconds that a scan takes for an entry.
     """
 
     leaf: Leaf
@@ -60,7 +60,7 @@ class BoundLeaf:
     value_counts: Counts | None
     is_free: bool
     rescanned: Mask | None = None
-    price: float = 0.0
+    entry_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,7 +202,7 @@ class FilterBinder:
                 return self._computed(leaf, computed, is_free=is_free)
         if unknown_ratio is not None and not self.is_known(leaf, literals):
             mask = scattered(unknown_ratio, self.window.rows, leaf)
-            return BoundLeaf(leaf, mask, None, is_free, price=self._price(leaf))
+            return BoundLeaf(leaf, mask, None, is_free, entry_ns=self._entry_ns(leaf))
         key = (leaves, tuple(text for each in leaves for text in texts_of(each, literals)))
         if key not in self._masks:
             if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
@@ -217,11 +217,11 @@ class FilterBinder:
             self._value_counts(leaf.column),
             is_free,
             self._rescanned(leaf, literals),
-            self._price(leaf),
+            self._entry_ns(leaf),
         )
 
-    def _price(self, leaf: Leaf) -> float:
-        return entry_price(leaf, self.window.columns.get(leaf.column))
+    def _entry_ns(self, leaf: Leaf) -> float:
+        return entry_ns(leaf, self.window.columns.get(leaf.column))
 
     def _computed(self, leaf: Leaf, mask: Mask, *, is_free: bool) -> BoundFilter:
         """Bind a computed predicate; if it asks one column alone, all rows or none may match."""
@@ -231,7 +231,7 @@ class FilterBinder:
                 return ConstantFilter.EMPTY
             if mask.all():
                 return ConstantFilter.EVERYTHING
-        return BoundLeaf(leaf, mask, None, is_free, price=self._price(leaf))
+        return BoundLeaf(leaf, mask, None, is_free, entry_ns=self._entry_ns(leaf))
 
     def _expression(self, leaf: Leaf, literals: Literals) -> Mask | None:
         key = (leaf, tuple(tuple(literals[position]) for position in _positions_in(leaf.expression)))

@@ -51,13 +51,13 @@ class Bitmap:
 class Scan:
     """A scan of one column or expression; ``value_counts``: values of each row, None if each has one.
 
-    ``price``: nanoseconds that reading an entry takes.
+    ``entry_ns``: nanoseconds that reading an entry takes.
     """
 
     mask: Mask
     value_counts: Counts | None = None
     is_expression: bool = False
-    price: float = 0.0
+    entry_ns: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +88,7 @@ DocIdIterator = Bitmap | Scan | AndIterator | OrIterator | NotIterator
 class Walked:
     """Entries that a walk has read and matches that it has found; ``is_ended``: it reached the last row.
 
-    ``ns``: nanoseconds that the entries take by their prices.
+    ``ns``: nanoseconds that the entries take.
     """
 
     entries: int
@@ -104,7 +104,7 @@ def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> 
             return Walked(0, int(np.count_nonzero(mask)), is_ended=True)
         case Scan(mask) if max_matches is None:
             read = rows if iterator.value_counts is None else int(iterator.value_counts.sum())
-            return Walked(read, int(np.count_nonzero(mask)), is_ended=True, ns=read * iterator.price)
+            return Walked(read, int(np.count_nonzero(mask)), is_ended=True, ns=read * iterator.entry_ns)
     tree = _Flattened()
     root = tree.add(iterator)
     read, matches, is_ended = _walk(
@@ -113,7 +113,7 @@ def walk(iterator: DocIdIterator, rows: int, max_matches: int | None = None) -> 
         tree.children(),
         tree.masks(),
         tree.value_counts(),
-        tree.prices(),
+        tree.entry_ns(),
         -1 if max_matches is None else max_matches,
     )
     return Walked(int(read[0]), int(matches), bool(is_ended), float(read[1]))
@@ -127,17 +127,17 @@ class _Flattened:
         self._children: list[int] = []
         self._masks: list[Mask] = []
         self._counts: list[Counts] = []
-        self._prices: list[float] = []
+        self._entry_ns: list[float] = []
 
     def add(self, iterator: DocIdIterator) -> int:
         match iterator:
             case Bitmap(mask):
                 return self._leaf(_BITMAP, mask)
-            case Scan(mask, counts, is_expression, price):
+            case Scan(mask, counts, is_expression, entry_ns):
                 if counts is not None:
                     self._counts.append(counts)
-                    return self._leaf(_MULTI_VALUE_SCAN, mask, len(self._counts) - 1, price)
-                return self._leaf(_EXPRESSION if is_expression else _SCAN, mask, price=price)
+                    return self._leaf(_MULTI_VALUE_SCAN, mask, len(self._counts) - 1, entry_ns)
+                return self._leaf(_EXPRESSION if is_expression else _SCAN, mask, entry_ns=entry_ns)
             case NotIterator(child):
                 return self._parent(_NOT, [child])
             case AndIterator(children):
@@ -145,9 +145,9 @@ class _Flattened:
             case OrIterator(children):
                 return self._parent(_OR, children)
 
-    def _leaf(self, kind: int, mask: Mask, counts: int = 0, price: float = 0.0) -> int:
+    def _leaf(self, kind: int, mask: Mask, counts: int = 0, entry_ns: float = 0.0) -> int:
         self._masks.append(mask)
-        self._prices.append(price)
+        self._entry_ns.append(entry_ns)
         self._nodes.append((kind, len(self._masks) - 1, counts))
         return len(self._nodes) - 1
 
@@ -167,9 +167,9 @@ class _Flattened:
     def masks(self) -> npt.NDArray[np.bool_]:
         return np.stack(self._masks)
 
-    def prices(self) -> npt.NDArray[np.float64]:
-        """Return the price of an entry, by mask."""
-        return np.array(self._prices)
+    def entry_ns(self) -> npt.NDArray[np.float64]:
+        """Return the nanoseconds of an entry, by mask."""
+        return np.array(self._entry_ns)
 
     def value_counts(self) -> npt.NDArray[np.int32]:
         if not self._counts:
@@ -178,7 +178,7 @@ class _Flattened:
 
 
 @_compiled
-def _walk(root, nodes, children, masks, counts, prices, max_matches):  # type: ignore[no-untyped-def]
+def _walk(root, nodes, children, masks, counts, ns, max_matches):  # type: ignore[no-untyped-def]
     rows = masks.shape[1]
     # For each node: the row to go on from; the row until which a batch was read; the match of a NOT or OR.
     state = np.zeros((len(nodes), 3), np.int64)
@@ -193,10 +193,10 @@ def _walk(root, nodes, children, masks, counts, prices, max_matches):  # type: i
         elif nodes[node, 0] == _NOT:
             # NotDocIdIterator asks for its child's first match when it is made.
             child = children[nodes[node, 1]]
-            state[node, 2] = _move(child, nodes, children, masks, counts, prices, state, known, frames, read)
+            state[node, 2] = _move(child, nodes, children, masks, counts, ns, state, known, frames, read)
     matches = 0
     while matches != max_matches:
-        if _move(root, nodes, children, masks, counts, prices, state, known, frames, read) >= rows:
+        if _move(root, nodes, children, masks, counts, ns, state, known, frames, read) >= rows:
             return read, matches, True
         matches += 1
     return read, matches, False
@@ -212,7 +212,7 @@ def _match_within(mask, start, end):  # type: ignore[no-untyped-def]
 
 
 @_compiled
-def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore[no-untyped-def]
+def _move_leaf(kind, mask, of_rows, ns, state, target, read):  # type: ignore[no-untyped-def]
     """Return the next match of a leaf, or the first one from ``target`` on; the number of rows if none."""
     rows = mask.shape[0]
     if kind == _BITMAP:
@@ -223,7 +223,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         row = state[0] if target == _NEXT else target
         while row < rows:
             read[0] += of_rows[row]
-            read[1] += of_rows[row] * price
+            read[1] += of_rows[row] * ns
             row += 1
             if mask[row - 1]:
                 state[0] = row
@@ -234,7 +234,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         match = _match_within(mask, target, rows)
         passed = max(min(match + 1, rows) - target, 0)
         read[0] += passed
-        read[1] += passed * price
+        read[1] += passed * ns
         state[0] = state[1] = min(match + 1, rows)
         return match
     if kind == _EXPRESSION and target != _NEXT:
@@ -249,7 +249,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
         start = until
         until = min(start + batch, rows)
         read[0] += until - start
-        read[1] += (until - start) * price
+        read[1] += (until - start) * ns
         match = _match_within(mask, start, until)
     state[1] = until
     if match >= until:
@@ -260,7 +260,7 @@ def _move_leaf(kind, mask, of_rows, price, state, target, read):  # type: ignore
 
 
 @_compiled
-def _move(root, nodes, children, masks, counts, prices, state, known, frames, read):  # type: ignore[no-untyped-def]
+def _move(root, nodes, children, masks, counts, ns, state, known, frames, read):  # type: ignore[no-untyped-def]
     """Return the next match of node ``root``, or the number of rows.
 
     Calls are frames of an array, since Numba cannot keep compiled functions that call themselves. A frame
@@ -281,7 +281,7 @@ def _move(root, nodes, children, masks, counts, prices, state, known, frames, re
         first = nodes[node, 1]
         if kind < _AND:
             of_rows = counts[nodes[node, 2]] if kind == _MULTI_VALUE_SCAN else counts[0]
-            found = _move_leaf(kind, masks[first], of_rows, prices[first], of_node, target, read)
+            found = _move_leaf(kind, masks[first], of_rows, ns[first], of_node, target, read)
             depth -= 1
             is_call = False
             continue

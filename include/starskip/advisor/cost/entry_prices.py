@@ -24,7 +24,7 @@ SCATTERED_NS = 2.0
 """Nanoseconds that an entry takes more if it is read behind an index, and not in order."""
 
 
-def entry_price(leaf: Leaf, column: ColumnWindow | None) -> float:
+def entry_ns(leaf: Leaf, column: ColumnWindow | None) -> float:
     """Return the nanoseconds of an entry that a scan reads for ``leaf``; ``column``: None if not in sight."""
     if leaf.operator is Operator.EXPRESSION or leaf.expression:
         return EXPRESSION_NS

@@ -124,7 +124,7 @@ def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[_Read, DocIdIterator]:
     reads = 0.0 if bound.is_free else answers(bound.leaf)
     if reads is None:
         is_expression = bound.leaf.operator is Operator.EXPRESSION
-        return _Read(), Scan(bound.mask, bound.value_counts, is_expression, bound.price)
+        return _Read(), Scan(bound.mask, bound.value_counts, is_expression, bound.entry_ns)
     # A sorted column is a range of rows; an index is a bitmap, which costs by the rows that it holds.
     found = 0.0 if bound.is_free else INDEXED_ROW_NS * float(np.count_nonzero(bound.mask))
     if bound.rescanned is not None and bound.value_counts is not None and not bound.is_free:
@@ -132,7 +132,7 @@ def _leaf(bound: BoundLeaf, answers: Answers) -> tuple[_Read, DocIdIterator]:
     else:
         values = len(bound.mask) if bound.value_counts is None else int(bound.value_counts.sum())
         entries = reads * values
-    return _Read(entries, entries * bound.price + found), Bitmap(bound.mask)
+    return _Read(entries, entries * bound.entry_ns + found), Bitmap(bound.mask)
 
 
 def _or(bound: BoundOr, answers: Answers) -> tuple[_Read, DocIdIterator]:
@@ -161,7 +161,7 @@ def _and(bound: BoundAnd, answers: Answers) -> tuple[_Read, DocIdIterator]:
     for scan in scans:
         counts = scan.value_counts
         entries = float(np.count_nonzero(survivors) if counts is None else counts[survivors].sum())
-        eager += _Read(entries, entries * (scan.price + SCATTERED_NS))
+        eager += _Read(entries, entries * (scan.entry_ns + SCATTERED_NS))
         survivors = survivors & scan.mask
     rest = [iterator for iterator in iterators if not isinstance(iterator, Bitmap | Scan)]
     merged = Bitmap(survivors)
