@@ -65,17 +65,22 @@ def main() -> None:
 
 
 def advised(
-    log: Path, tables: Sequence[str], folder: Path, unit: str = "auto"
+    log: Path, tables: Sequence[str], folder: Path, unit: str = ""
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what ``starskip tune`` says of each table, and the table configs that it writes."""
+    """Return what ``starskip tune`` says of each table, and the table configs that it writes.
+
+    ``unit``: of the choice, empty for the night's own.
+    """
     settings = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["settings"]
+    if unit:
+        settings["advice"]["unit"] = unit
     given = [f"{group}.{name}={value}" for group, named in settings.items() for name, value in named.items()]
     written = [folder / f"{table}.json" for table in tables]
     command = [
         *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(log)),
         *("--segments", str(SEGMENTS), "--tables", ",".join(tables), "--index", "all", "--format", "json"),
         *("--table-config", *(str(SAMPLE / "config" / f"{table}_table.json") for table in tables)),
-        *("--output", *map(str, written), "--pinot-version", "0.11.0", "--unit", unit),
+        *("--output", *map(str, written), "--pinot-version", "0.11.0"),
         *(word for each in given for word in ("--set", each)),
     ]
     told("asking starskip tune")
