@@ -13,18 +13,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
-import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
-from pinot_headline import CACHE, SAMPLE, SEGMENTS, TABLES, advised, load_sample, of_table, records_of
+from pinot.benchmark_run import benchmark_folder, told
+from pinot.running_pinot import CACHE, PinotFailed, RunningPinot, pinot_jars
+from pinot_headline import SAMPLE, SEGMENTS, TABLES, advised, load_sample, of_table, records_of
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
@@ -55,32 +52,26 @@ def main() -> None:
     parser.add_argument("--pinot-dir", default=CACHE, help="where Pinot's jars are kept")
     arguments = parser.parse_args()
     tables = tuple(arguments.tables.split(","))
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch:
-            folder, log = Path(scratch), SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
-            by_entries = advised(log, tables, folder, "entries")
-            by_time = advised(log, tables, folder, "ms")
-            records = records_of(log)
-            (folder / "pinot").mkdir()
-            with RunningPinot(jars, folder / "pinot", "2g") as pinot:
-                for table in tables:
-                    day = Counter(of_table(records, table).column("query_text").to_pylist())
-                    config = load_sample(pinot, table)
-                    configs = {
-                        AS_IT_IS: Applied(config),
-                        BY_ENTRIES: Applied(by_entries[1][table]),
-                        BY_TIME: Applied(by_time[1][table]),
-                    }
-                    if recommended := _recommended(pinot, table, config, day):
-                        configs[RECOMMENDER] = Applied(recommended)
-                    _measure(pinot, table, configs, day, arguments.passes)
-                    advice = {BY_ENTRIES: by_entries[0][table], BY_TIME: by_time[0][table]}
-                    print(*_lines(table, configs, day, advice), sep="\n", flush=True)
-    except (PinotFailed, OSError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as folder:
+        jars = pinot_jars(arguments.pinot_dir)
+        log = SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
+        by_entries = advised(log, tables, folder, "entries")
+        by_time = advised(log, tables, folder, "ms")
+        records = records_of(log)
+        with RunningPinot(jars, folder / "pinot", "2g") as pinot:
+            for table in tables:
+                day = Counter(of_table(records, table).column("query_text").to_pylist())
+                config = load_sample(pinot, table)
+                configs = {
+                    AS_IT_IS: Applied(config),
+                    BY_ENTRIES: Applied(by_entries[1][table]),
+                    BY_TIME: Applied(by_time[1][table]),
+                }
+                if recommended := _recommended(pinot, table, config, day):
+                    configs[RECOMMENDER] = Applied(recommended)
+                _measure(pinot, table, configs, day, arguments.passes)
+                advice = {BY_ENTRIES: by_entries[0][table], BY_TIME: by_time[0][table]}
+                print(*_lines(table, configs, day, advice), sep="\n", flush=True)
 
 
 def _measure(
@@ -101,7 +92,7 @@ def _measure(
                     continue  # refused before and after
                 applied.entries[sql] = answer.entries_in_filter + answer.entries_post_filter
                 applied.least_ms[sql] = min(applied.least_ms.get(sql, float("inf")), answer.time_ms)
-            _told(f"{table}: pass {number + 1} of {passes}, {name}: {time.monotonic() - began:.0f} s")
+            told(f"{table}: pass {number + 1} of {passes}, {name}: {time.monotonic() - began:.0f} s")
 
 
 def _recommended(
@@ -132,13 +123,12 @@ def _recommended(
         "rulesToExecute": {"recommendRealtimeProvisioning": False},
     }
     try:
-        told = pinot.recommend(asked)
+        indexes = pinot.recommend(asked)["indexConfig"]
     except PinotFailed as error:
-        _told(f"{table}: {str(error)[:300]}")
+        told(f"{table}: {str(error)[:300]}")
         return None
-    indexes = told["indexConfig"]
     inverted, ranges = sorted(indexes["invertedIndexColumns"]), sorted(indexes["rangeIndexColumns"])
-    _told(f"{table}: Pinot's recommender: inverted {', '.join(inverted)}; range {', '.join(ranges)}")
+    told(f"{table}: Pinot's recommender: inverted {', '.join(inverted)}; range {', '.join(ranges)}")
     index = {**config["tableIndexConfig"], "invertedIndexColumns": inverted, "rangeIndexColumns": ranges}
     return {**config, "tableIndexConfig": index}
 
@@ -159,20 +149,16 @@ def _lines(
         entries = 1 - sum(day[sql] * applied.entries[sql] for sql in texts) / max(before, 1)
         promised = of_time = interval = ""
         if name in advice:
-            told = advice[name]
-            promised = f"{told['combined']['saving_ratio']:.1%}"
-            logged = told["latency"]["ms_per_query"]
-            of_time = f"{told['predicted_saving_ms'] / logged:.1%}"
-            interval = " to ".join(f"{each / logged:.1%}" for each in told["predicted_interval_ms"])
+            found = advice[name]
+            promised = f"{found['combined']['saving_ratio']:.1%}"
+            logged = found["latency"]["ms_per_query"]
+            of_time = f"{found['predicted_saving_ms'] / logged:.1%}"
+            interval = " to ".join(f"{each / logged:.1%}" for each in found["predicted_interval_ms"])
         lines.append(
             f"{name:<20} {entries:>8.1%} {promised:>9} {ms:>11.2f} {1 - ms / before_ms:>7.1%} {of_time:>9}"
             f" {interval:>16} {applied.size_bytes - base.size_bytes:>11,} {applied.reload_seconds:>8.1f}"
         )
     return lines
-
-
-def _told(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ interleaved passes.
 from __future__ import annotations
 
 import argparse
-import signal
-import sys
-import tempfile
 from pathlib import Path
 
+from pinot.benchmark_run import benchmark_folder, told
 from pinot.filters.measured_filters import PROCESSORS
 from pinot.latency.large_tables import LARGE_TABLES
 from pinot.latency.latency_day import built_sets, latency_day
@@ -29,39 +27,31 @@ from pinot.latency.measured_sets import (
     load_large_table,
     log_day,
     measure_sets,
-    told,
 )
 from pinot.latency.predicted_sets import comparison, predicted_sets
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import CACHE, RunningPinot, pinot_jars
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 BUSY_CLIENTS = 8
 
 
 def main() -> None:
     """Measure, predict, print."""
     arguments = _arguments()
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            kept = arguments.measured or arguments.keep or Path(scratch) / "kept"
-            if not arguments.measured:
-                _measure(Path(scratch), kept, arguments)
-            measured = MeasuredSets.read(kept / MEASURED)
-            plain = [each for each in measured.sets if not each.trees]
-            for log in (QUIET_LOG, BUSY_LOG):
-                promised = predicted_sets(kept / log, kept / "segments", measured.table, plain)
-                print(*comparison(measured, promised, log), sep="\n", flush=True)
-    except (PinotFailed, OSError, ValueError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as scratch:
+        kept = arguments.measured or arguments.keep or scratch / "kept"
+        if not arguments.measured:
+            _measure(scratch, kept, arguments)
+        measured = MeasuredSets.read(kept / MEASURED)
+        plain = [each for each in measured.sets if not each.trees]
+        for log in (QUIET_LOG, BUSY_LOG):
+            promised = predicted_sets(kept / log, kept / "segments", measured.table, plain)
+            print(*comparison(measured, promised, log), sep="\n", flush=True)
 
 
 def _measure(scratch: Path, kept: Path, arguments: argparse.Namespace) -> None:
     kept.mkdir(parents=True, exist_ok=True)
-    (scratch / "pinot").mkdir()
     table = LARGE_TABLES[arguments.table](arguments.seed)
-    jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
+    jars = pinot_jars(arguments.pinot_dir)
     told("starting Pinot")
     with RunningPinot(jars, scratch / "pinot", arguments.heap, PROCESSORS) as pinot:
         load_large_table(pinot, table, arguments.rows, arguments.segments, scratch, kept / "segments")

@@ -25,13 +25,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import CACHE, PinotFailed, RunningPinot, pinot_jars
 from pinot.validated_configs import refusals
 from starskip.pinot.config_columns import Release, SchemaColumn
 from starskip.pinot.config_rules import config_faults
 from starskip.pinot.target_version import release_number
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 MEASURED = "0.11.0"
 TYPES = ("INT", "LONG", "FLOAT", "DOUBLE", "BOOLEAN", "TIMESTAMP", "STRING", "JSON", "BYTES")
 SEVERAL = ("INT", "LONG", "FLOAT", "DOUBLE", "STRING")

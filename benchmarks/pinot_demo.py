@@ -11,11 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,10 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
-from pinot_headline import CACHE, SAMPLE, SEGMENTS, of_table, records_of
-from starskip.pinot.segments.segment_files import list_segments
-from starskip.pinot.segments.segment_reader import read_segment_facts
+from pinot.benchmark_run import benchmark_folder, told
+from pinot.running_pinot import CACHE, PinotFailed, RunningPinot, pinot_jars
+from pinot_headline import SAMPLE, load_sample, of_table, records_of
 
 TABLE, DAY = "lineitem", "2026-11-18"
 STARSKIP = str(Path(sys.executable).with_name("starskip"))
@@ -48,27 +44,22 @@ def main() -> None:
     parser.add_argument("--page", type=Path, metavar="FILE", help="write the page, too")
     parser.add_argument("--pinot-dir", default=CACHE, help="where Pinot's jars are kept")
     arguments = parser.parse_args()
-    # A terminated demonstration ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch:
-            _told("starting Pinot")
-            with RunningPinot(jars, Path(scratch) / "pinot", "1g") as pinot:
-                page = _loop(pinot, Path(scratch), arguments.queries)
-                _told("stopping Pinot")
-        print(page)
-        if arguments.page:
-            arguments.page.write_text(page)
-    except (PinotFailed, OSError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as scratch:
+        jars = pinot_jars(arguments.pinot_dir)
+        told("starting Pinot")
+        with RunningPinot(jars, scratch / "pinot", "1g") as pinot:
+            page = _loop(pinot, scratch, arguments.queries)
+            told("stopping Pinot")
+    print(page)
+    if arguments.page:
+        arguments.page.write_text(page)
 
 
 def _loop(pinot: RunningPinot, folder: Path, count: int) -> str:
-    _load(pinot)
+    load_sample(pinot, TABLE)
     day = of_table(records_of(SAMPLE / "logs" / f"broker-{DAY}.log.gz"), TABLE)
     queries = day.column("query_text").to_pylist()[:count]
-    _told(f"asking {len(queries)} queries, once to warm up")
+    told(f"asking {len(queries)} queries, once to warm up")
     for sql in queries:
         pinot.cluster.broker.ask(sql)
     start = len(pinot.query_log)
@@ -76,29 +67,18 @@ def _loop(pinot: RunningPinot, folder: Path, count: int) -> str:
     (folder / "logs").mkdir()
     (folder / "logs" / "broker.log").write_bytes(pinot.query_log[start:])
     where = ("--controller", pinot.controller_url, "--broker", pinot.broker_url)
-    _told("starskip pinot pull")
+    told("starskip pinot pull")
     _starskip("pinot", "pull", *where, "-o", str(folder / "pulled"))
     night = _night(folder)
-    _told("starskip stage all: the night")
+    told("starskip stage all: the night")
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     _starskip("stage", "all", "--config", night, "--run-date", today)
-    _told("starskip decide --approve")
+    told("starskip decide --approve")
     _starskip("decide", TABLE, "--approve", "--config", night)
-    _told("starskip pinot apply --yes")
+    told("starskip pinot apply --yes")
     applied = _starskip("pinot", "apply", *where, "--table", TABLE, "--config", night, "--yes")
-    _told("asking the same queries")
+    told("asking the same queries")
     return _page(len(queries), before, _asked(pinot, queries), applied)
-
-
-def _load(pinot: RunningPinot) -> None:
-    files = list_segments(SEGMENTS, [TABLE])
-    _told(f"loading {TABLE}: {len(files)} segments")
-    config = SAMPLE / "config"
-    schema = json.loads((config / f"{TABLE}_schema.json").read_text())
-    pinot.create_table(schema, json.loads((config / f"{TABLE}_table.json").read_text()))
-    for file in files:
-        pinot.upload_segment(TABLE, Path(file.path))
-    pinot.wait_for_rows(TABLE, sum(read_segment_facts(file).rows for file in files))
 
 
 def _night(folder: Path) -> str:
@@ -126,10 +106,10 @@ def _asked(pinot: RunningPinot, queries: Sequence[str]) -> Asked:
 
 
 def _starskip(*arguments: str) -> Any:
-    told = subprocess.run([STARSKIP, *arguments, "--format", "json"], capture_output=True, text=True)
-    if told.returncode:
-        raise PinotFailed(f"starskip {' '.join(arguments[:2])}: {told.stderr[-1000:]}")
-    return json.loads(told.stdout)
+    ran = subprocess.run([STARSKIP, *arguments, "--format", "json"], capture_output=True, text=True)
+    if ran.returncode:
+        raise PinotFailed(f"starskip {' '.join(arguments[:2])}: {ran.stderr[-1000:]}")
+    return json.loads(ran.stdout)
 
 
 def _page(queries: int, before: Asked, after: Asked, applied: Any) -> str:
@@ -155,10 +135,6 @@ def _page(queries: int, before: Asked, after: Asked, applied: Any) -> str:
 
 def _share(ratio: float | None) -> str:
     return "not known" if ratio is None else f"{ratio:.1%}"
-
-
-def _told(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

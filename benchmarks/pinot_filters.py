@@ -18,12 +18,11 @@ queries a table, predicting one or two.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
+from pinot.benchmark_run import benchmark_folder
 from pinot.filters.checked_segments import check_segments
 from pinot.filters.comparison import compared
 from pinot.filters.comparison_text import comparison_lines
@@ -35,9 +34,8 @@ from pinot.filters.opened_segments import opened_segments
 from pinot.filters.orders_table import orders_table
 from pinot.filters.predicted_entries import Predictor
 from pinot.filters.sampled_truth import sampled_truth
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import CACHE, RunningPinot, pinot_jars
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 TRUTH = "truth.json"
 SEGMENTS = "segments"
 
@@ -45,35 +43,29 @@ SEGMENTS = "segments"
 def main() -> None:
     """Measure or read, compare, print."""
     arguments = _arguments()
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            if arguments.truth:
-                truth, folder = read_truth(arguments.truth), arguments.truth.parent
-            else:
-                folder = arguments.keep or Path(scratch) / "kept"
-                truth = _measured(arguments, Path(scratch), folder)
-            segments = arguments.segments or folder / SEGMENTS
-            if not segments.is_dir():
-                raise ValueError(f"{segments}: no such folder of segments; --segments tells where they are")
-            if arguments.sample:
-                # The test that asks the sample makes the rows itself: they must be those that were measured.
-                check_segments(truth, segments)
-                write_truth(sampled_truth(truth, arguments.sample_queries), arguments.sample)
-            elif not arguments.measure_only:
-                _compare(truth, segments, arguments)
-    except (PinotFailed, OSError, ValueError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as scratch:
+        if arguments.truth:
+            truth, folder = read_truth(arguments.truth), arguments.truth.parent
+        else:
+            folder = arguments.keep or scratch / "kept"
+            truth = _measured(arguments, scratch, folder)
+        segments = arguments.segments or folder / SEGMENTS
+        if not segments.is_dir():
+            raise ValueError(f"{segments}: no such folder of segments; --segments tells where they are")
+        if arguments.sample:
+            # The test that asks the sample makes the rows itself: they must be those that were measured.
+            check_segments(truth, segments)
+            write_truth(sampled_truth(truth, arguments.sample_queries), arguments.sample)
+        elif not arguments.measure_only:
+            _compare(truth, segments, arguments)
 
 
 def _measured(arguments: argparse.Namespace, scratch: Path, folder: Path) -> FilterTruth:
     start = time.monotonic()
     table_seed = arguments.seed if arguments.table_seed is None else arguments.table_seed
-    jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
+    jars = pinot_jars(arguments.pinot_dir)
     tables = [events_table(table_seed), orders_table(table_seed)]
     queries = [q for table in tables for q in generated_queries(table, arguments.queries, arguments.seed)]
-    (scratch / "pinot").mkdir()
     print("starting Pinot", file=sys.stderr)
     with RunningPinot(jars, scratch / "pinot", arguments.heap, PROCESSORS) as pinot:
         truth = measure_filters(

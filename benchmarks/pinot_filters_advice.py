@@ -14,13 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from pinot.benchmark_run import benchmark_folder, told
 from pinot.filters.enumerated_sets import EnumeratedSets
 from pinot.filters.events_table import events_table
 from pinot.filters.filter_truth import Measured
@@ -33,10 +31,9 @@ from pinot.filters.predicted_entries import Predictor
 from pinot.filters.query_day import query_day
 from pinot.filters.replayed_day import ReplayedDay, Structures, ask_day, index_set
 from pinot.filters.tuned_sets import TunedDay, TunedSet
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import CACHE, RunningPinot, pinot_jars
 from starskip.advisor.families.index import Index
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 TABLES = {"events": events_table, "orders": orders_table}
 SIZES = (1, 2, 3)
 NOTHING: Structures = frozenset()
@@ -45,23 +42,15 @@ NOTHING: Structures = frozenset()
 def main() -> None:
     """Ask, advise, build, ask again, print."""
     arguments = _arguments()
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        with tempfile.TemporaryDirectory() as scratch:
-            kept = arguments.keep or Path(scratch) / "kept"
-            if (kept / "segments").exists():
-                raise ValueError(
-                    f"{kept}: segments of an earlier run are there, which the advice would read too"
-                )
-            kept.mkdir(parents=True, exist_ok=True)
-            (Path(scratch) / "pinot").mkdir()
-            jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-            _told("starting Pinot")
-            with RunningPinot(jars, Path(scratch) / "pinot", arguments.heap, PROCESSORS) as pinot:
-                _advised(pinot, Path(scratch), kept, arguments)
-    except (PinotFailed, OSError, ValueError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as scratch:
+        kept = arguments.keep or scratch / "kept"
+        if (kept / "segments").exists():
+            raise ValueError(f"{kept}: segments of an earlier run are there, which the advice would read too")
+        kept.mkdir(parents=True, exist_ok=True)
+        jars = pinot_jars(arguments.pinot_dir)
+        told("starting Pinot")
+        with RunningPinot(jars, scratch / "pinot", arguments.heap, PROCESSORS) as pinot:
+            _advised(pinot, scratch, kept, arguments)
 
 
 def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse.Namespace) -> None:
@@ -83,11 +72,11 @@ def _advised(pinot: RunningPinot, scratch: Path, kept: Path, arguments: argparse
         enumerated = _enumerated(pinot, loaded[table.name], day, segments, arguments.kinds)
         sets = [NOTHING, *(pick.indexes for pick in picks.values())]
         for size in SIZES:
-            _told(f"{table.name}: enumerating sets of {size}")
+            told(f"{table.name}: enumerating sets of {size}")
             sets += enumerated.best(size, sys.maxsize if size == 1 else arguments.best)
         sets = list(dict.fromkeys(sets))
         for number, each in enumerate(sets, 1):
-            _told(f"{table.name}: set {number} of {len(sets)}: {index_set(table.name, each).name}")
+            told(f"{table.name}: set {number} of {len(sets)}: {index_set(table.name, each).name}")
             day.replay(pinot, lambda built, of=loaded[table.name]: apply_indexes(pinot, of, built), [each])
         print(*_lines(day, picks, enumerated, tuned), sep="\n", flush=True)
         _keep(kept / f"{table.name}.json", day, picks, enumerated)
@@ -164,10 +153,6 @@ def _keep(file: Path, day: ReplayedDay, picks: dict[int, TunedSet], enumerated: 
 
 def _name(indexes: Structures) -> str:
     return ", ".join(sorted(map(str, indexes))) or "nothing"
-
-
-def _told(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 def _arguments() -> argparse.Namespace:

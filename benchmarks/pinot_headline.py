@@ -14,11 +14,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
-import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,13 +23,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import yaml
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.benchmark_run import benchmark_folder, told
+from pinot.running_pinot import CACHE, PinotFailed, RunningPinot, pinot_jars
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.segments.segment_reader import read_segment_facts
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 INCLUDE = Path(__file__).parents[1] / "include"
 SAMPLE = INCLUDE / "sample"
 SEGMENTS = SAMPLE / "segments"
@@ -52,48 +49,46 @@ def main() -> None:
     parser.add_argument("--pinot-dir", default=CACHE, help="where Pinot's jars are kept")
     arguments = parser.parse_args()
     tables = tuple(arguments.tables.split(","))
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch:
-            folder, log = Path(scratch), SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
-            advice, configs = advised(log, tables, folder)
-            records = records_of(log)
-            (folder / "pinot").mkdir()
-            _told("starting Pinot")
-            with RunningPinot(jars, folder / "pinot", "2g") as pinot:
-                for table in tables:
-                    found = _measured(pinot, table, configs[table], records, folder)
-                    _print(table, advice[table], found)
-                    if arguments.keep:
-                        arguments.keep.mkdir(parents=True, exist_ok=True)
-                        (arguments.keep / f"{table}.json").write_text(json.dumps(found, indent=1))
-    except (PinotFailed, OSError) as error:
-        sys.exit(str(error))
+    with benchmark_folder() as folder:
+        jars = pinot_jars(arguments.pinot_dir)
+        log = SAMPLE / "logs" / f"broker-{arguments.day}.log.gz"
+        advice, configs = advised(log, tables, folder)
+        records = records_of(log)
+        told("starting Pinot")
+        with RunningPinot(jars, folder / "pinot", "2g") as pinot:
+            for table in tables:
+                found = _measured(pinot, table, configs[table], records, folder)
+                _print(table, advice[table], found)
+                if arguments.keep:
+                    arguments.keep.mkdir(parents=True, exist_ok=True)
+                    (arguments.keep / f"{table}.json").write_text(json.dumps(found, indent=1))
 
 
 def advised(
-    log: Path, tables: Sequence[str], folder: Path, unit: str = "entries"
+    log: Path, tables: Sequence[str], folder: Path, unit: str = ""
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what ``starskip tune`` says of each table, and the table configs that it writes."""
+    """Return what ``starskip tune`` says of each table, and the table configs that it writes.
+
+    ``unit``: of the choice, empty for the night's own.
+    """
     settings = yaml.safe_load((INCLUDE / "config" / "night.yaml").read_text())["settings"]
-    del settings["advice"]["unit"]  # --unit says it
+    if unit:
+        settings["advice"]["unit"] = unit
     given = [f"{group}.{name}={value}" for group, named in settings.items() for name, value in named.items()]
     written = [folder / f"{table}.json" for table in tables]
     command = [
         *(str(Path(sys.executable).with_name("starskip")), "tune", "--log", str(log)),
         *("--segments", str(SEGMENTS), "--tables", ",".join(tables), "--index", "all", "--format", "json"),
         *("--table-config", *(str(SAMPLE / "config" / f"{table}_table.json") for table in tables)),
-        *("--output", *map(str, written), "--pinot-version", "0.11.0", "--unit", unit),
+        *("--output", *map(str, written), "--pinot-version", "0.11.0"),
         *(word for each in given for word in ("--set", each)),
     ]
-    _told("asking starskip tune")
-    told = subprocess.run(command, capture_output=True, text=True)
-    if told.returncode:
-        raise PinotFailed(f"starskip tune: {told.stderr[-1000:]}")
+    told("asking starskip tune")
+    ran = subprocess.run(command, capture_output=True, text=True)
+    if ran.returncode:
+        raise PinotFailed(f"starskip tune: {ran.stderr[-1000:]}")
     configs = {table: json.loads(file.read_text()) for table, file in zip(tables, written, strict=True)}
-    return json.loads(told.stdout)["tables"], configs
+    return json.loads(ran.stdout)["tables"], configs
 
 
 def _measured(
@@ -106,7 +101,7 @@ def _measured(
     found = {"log": _replayed(records, table)}
     steps = {"as it is": config, "indexes": {**proposed, "tableIndexConfig": of_columns}, "all": proposed}
     for name, built in steps.items():
-        _told(f"{table}: {name}")
+        told(f"{table}: {name}")
         if built is not config:
             pinot.change_tables([built])
         start = len(pinot.query_log)
@@ -125,6 +120,7 @@ def load_sample(pinot: RunningPinot, table: str) -> dict[str, Any]:
     config: dict[str, Any] = json.loads((SAMPLE / "config" / f"{table}_table.json").read_text())
     pinot.create_table(json.loads((SAMPLE / "config" / f"{table}_schema.json").read_text()), config)
     files = list_segments(SEGMENTS, [table])
+    told(f"loading {table}: {len(files)} segments")
     for file in files:
         pinot.upload_segment(table, Path(file.path))
     pinot.wait_for_rows(table, sum(read_segment_facts(file).rows for file in files))
@@ -132,11 +128,13 @@ def load_sample(pinot: RunningPinot, table: str) -> dict[str, Any]:
 
 
 def records_of(log: Path) -> pa.Table:
+    """Return the records of a log."""
     splits = log_splits([str(log)], SPLIT_BYTES)
     return pa.Table.from_batches([batch for split in splits for batch in parse_split(split)])
 
 
 def of_table(records: pa.Table, table: str) -> pa.Table:
+    """Return the queries of one table."""
     return records.filter((pc.field("kind") == "query") & (pc.field("table") == table))
 
 
@@ -176,10 +174,6 @@ def _compare(words: str, ratio: float, interval: Sequence[float], real: float) -
     low, high = interval
     verdict = "inside" if low <= real <= high else "OUTSIDE"
     print(f"{words}: predicted {ratio:.1%} ({low:.1%} to {high:.1%}), measured {real:.1%}: {verdict}")
-
-
-def _told(text: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,52 +12,41 @@ outside of its bound, or a number is not what the rules say.
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from pinot.benchmark_run import benchmark_folder
 from pinot.built_case import BuiltCase, build_case
 from pinot.compare_approximate import compare_approximate
 from pinot.compare_exact import compare_exact
 from pinot.raw_rows import RawRows
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.running_pinot import CACHE, RunningPinot, pinot_jars
 from pinot.star_tree_cases import CASES, SEED_ROWS, Case
 from tpch import generate_tpch
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 SEGMENTS = 4
 
 
 def main() -> None:
     """Build, compare, print; exit code 1 if something is not as it must be."""
     arguments = _arguments()
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     cases = [case for case in CASES if arguments.case in (None, case.name)]
     problems: list[str] = []
     start = time.monotonic()
-    try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch)
-            files = _files(folder, arguments.factor)
-            (folder / "pinot").mkdir()
-            (folder / "trees").mkdir()
-            print("starting Pinot", file=sys.stderr)
-            with RunningPinot(jars, folder / "pinot", arguments.heap) as pinot:
-                built = [build_case(case, files[_kind(case)], pinot, folder / "trees") for case in cases]
-                problems += _print_documents(built)
-                _print_sizes(built)
-                raw = RawRows(files["one"][0])
-                problems += compare_exact([each for each in built if _is_asked(each.case)], pinot, raw)
-                problems += compare_approximate(
-                    [each for each in built if _is_sketched(each.case)], pinot, raw
-                )
-    except PinotFailed as error:
-        sys.exit(str(error))
+    with benchmark_folder() as folder:
+        jars = pinot_jars(arguments.pinot_dir)
+        files = _files(folder, arguments.factor)
+        (folder / "trees").mkdir()
+        print("starting Pinot", file=sys.stderr)
+        with RunningPinot(jars, folder / "pinot", arguments.heap) as pinot:
+            built = [build_case(case, files[_kind(case)], pinot, folder / "trees") for case in cases]
+            problems += _print_documents(built)
+            _print_sizes(built)
+            raw = RawRows(files["one"][0])
+            problems += compare_exact([each for each in built if _is_asked(each.case)], pinot, raw)
+            problems += compare_approximate([each for each in built if _is_sketched(each.case)], pinot, raw)
     print(f"\n{time.monotonic() - start:.0f} s in all.")
     if problems:
         print(f"{len(problems)} things are not as they must be:", *problems, sep="\n  ")

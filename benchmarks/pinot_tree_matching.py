@@ -15,22 +15,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import signal
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pinot.running_pinot import PinotFailed, RunningPinot, pinot_jars
+from pinot.benchmark_run import benchmark_folder
+from pinot.running_pinot import CACHE, RunningPinot, pinot_jars
 from pinot.tree_matching.compared import Compared, print_compared
 from pinot.tree_matching.measured import Measured, measured
 from pinot.tree_matching.predicted import TablePrediction
 from pinot.tree_matching.queries import QueryMaker
 from pinot.tree_matching.tables import METRICS, TABLES, Table, rows_of, write_csv
 
-CACHE = "~/.cache/starskip/pinot-0.11.0"
 PINOT_VERSION = "0.11.0"
 LEAST_RIGHT = 0.99
 
@@ -38,21 +36,14 @@ LEAST_RIGHT = 0.99
 def main() -> None:
     """Load, ask, predict, print; exit code 1 if too few are right."""
     arguments = _arguments()
-    # A terminated benchmark ends as by an exception, so that Pinot is stopped.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     start = time.monotonic()
     compared: list[Compared] = []
-    try:
-        jars = pinot_jars(Path(arguments.pinot_dir).expanduser().resolve())
-        with tempfile.TemporaryDirectory() as scratch:
-            folder = Path(scratch)
-            (folder / "pinot").mkdir()
-            print("starting Pinot", file=sys.stderr)
-            with RunningPinot(jars, folder / "pinot", arguments.heap) as pinot:
-                for table in TABLES:
-                    compared += _of_table(table, pinot, folder, arguments)
-    except PinotFailed as error:
-        sys.exit(str(error))
+    with benchmark_folder() as folder:
+        jars = pinot_jars(arguments.pinot_dir)
+        print("starting Pinot", file=sys.stderr)
+        with RunningPinot(jars, folder / "pinot", arguments.heap) as pinot:
+            for table in TABLES:
+                compared += _of_table(table, pinot, folder, arguments)
     right = print_compared(compared, arguments.worst)
     print(f"{time.monotonic() - start:.0f} s in all, seed {arguments.seed}.")
     if right < LEAST_RIGHT:

@@ -105,9 +105,7 @@ def main() -> None:
     rows = [segment_rows(number) for number in range(SEGMENTS)]
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        with RunningPinot(
-            pinot_jars(Path.home() / ".cache" / "starskip" / "pinot-0.11.0"), folder, "1g"
-        ) as pinot:
+        with RunningPinot(pinot_jars(), folder, "1g") as pinot:
             pinot.create_table(SCHEMA, config({}))
             (WRITTEN / "segments" / TABLE).mkdir(parents=True, exist_ok=True)
             for number, of_segment in enumerate(rows):

@@ -28,6 +28,8 @@ from starskip.pinot.cluster.broker import QueryAnswer as PinotAnswer
 from starskip.pinot.cluster.open_cluster import PinotCluster, open_cluster
 from starskip.pinot.cluster.pinot_address import PinotAddress
 
+CACHE = "~/.cache/starskip/pinot-0.11.0"
+"""Where the jars are kept."""
 CLUSTER = "starskip"
 LOAD_SECONDS = 600
 QUERY_MS = 60_000
@@ -308,10 +310,15 @@ def _access(prefix: str, key: str, package: str, users: Sequence[User]) -> dict[
     return found
 
 
-def pinot_jars(folder: Path) -> Path:
+def pinot_jars(folder: str | Path = CACHE) -> Path:
     """Return the folder with Pinot's jars (151 MB), which Maven fetches if they are not there yet."""
     about = "Pinot 0.11.0 (151 MB, one to two minutes)"
-    return fetched_jars(folder / "jars", about, HERE / "pom.xml", lambda to: ["package", f"-Dfolder={to}"])
+    return fetched_jars(
+        Path(folder).expanduser().resolve() / "jars",
+        about,
+        HERE / "pom.xml",
+        lambda to: ["package", f"-Dfolder={to}"],
+    )
 
 
 def fetched_jars(jars: Path, about: str, pom: Path, goals: Callable[[Path], Sequence[str]]) -> Path:

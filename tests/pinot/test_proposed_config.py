@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from index_choice import edits
+from starskip.advisor.families.column_indexes import BLOOM
 from starskip.pinot.column_key import LaidOver
 from starskip.pinot.proposed_config import KeyEdit, proposed_config, with_edits
 from starskip.pinot.table_config import TableConfig, read_table_configs
@@ -66,6 +67,14 @@ def test_dropped_indexes_leave_both_places(tmp_path: Path) -> None:
     assert again.inverted_index_columns == ("b",)
     assert again.range_index_columns == config.range_index_columns
     assert again.document["fieldConfigList"][0]["indexTypes"] == ["TEXT"]
+
+
+def test_a_dropped_bloom_filter_leaves_its_options_too(tmp_path: Path) -> None:
+    blooms = {"bloomFilterColumns": ["a", "p"], "bloomFilterConfigs": {"a": {"fpp": 0.1}, "q": {"fpp": 0.1}}}
+    config = read({**CONFIG, "tableIndexConfig": blooms}, tmp_path)
+    again = read(with_edits(config, [KeyEdit(BLOOM.config, (), ("a", "q", "e"))]), tmp_path)
+    assert again.bloom_filter_columns == ("p",)
+    assert config.bloom_filter_columns == ("a", "p", "q", "e")
 
 
 def test_an_index_that_is_switched_off_is_switched_on_where_it_is(tmp_path: Path) -> None:

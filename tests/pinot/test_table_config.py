@@ -64,6 +64,7 @@ def test_indexes_of_table_index_config_and_field_config_list(write: Write) -> No
     assert (config.table, config.table_type) == ("lineitem", "OFFLINE")
     assert config.inverted_index_columns == ("a", "b", "c", "d", "e")
     assert config.range_index_columns == ("r", "e")
+    assert config.bloom_filter_columns == ("p", "q", "e")
     assert config.sorted_column == "s"
     assert config.star_tree_index_configs[0]["maxLeafRecords"] == 10
     assert config.document == CONFIG
@@ -115,6 +116,8 @@ def test_what_is_no_table_config(document: str, write: Write) -> None:
             {"tableIndexConfig": {"invertedIndexColumns": [3]}},
             "invertedIndexColumns is not a list of columns",
         ),
+        ({"tableIndexConfig": {"bloomFilterColumns": 5}}, "bloomFilterColumns is not a list of columns"),
+        ({"tableIndexConfig": {"bloomFilterConfigs": ["a"]}}, "bloomFilterConfigs is not an object"),
         ({"tableIndexConfig": {"starTreeIndexConfigs": [3]}}, "starTreeIndexConfigs is not an object"),
         ({"fieldConfigList": {}}, "fieldConfigList is not a list"),
         ({"fieldConfigList": ["c"]}, "fieldConfigList is not an object"),

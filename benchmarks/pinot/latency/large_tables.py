@@ -17,7 +17,11 @@ _NULL_PATTERNS = 4
 
 @dataclass(frozen=True, slots=True)
 class LargeTable:
-    """``small``: the same columns with few rows, from which queries take their literals."""
+    """A generated table with large segments.
+
+    ``small``: the same columns with few rows, from which queries take their literals. ``segments``: makes as
+    many, of so many rows each. ``trees``: star-trees of it. ``plain``: queries as dashboards ask them.
+    """
 
     small: GeneratedTable
     segments: Callable[[int, int], Iterator[Rows]]

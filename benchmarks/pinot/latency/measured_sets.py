@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pinot.benchmark_run import told
 from pinot.filters.generated_table import write_csv
 from pinot.latency.large_tables import LargeTable
 from pinot.latency.latency_day import BuiltSet
@@ -25,7 +25,10 @@ _SLOWEST_MS = 4_000
 
 @dataclass(slots=True)
 class MeasuredSets:
-    """``counts``: how often the day asks each text; ``passes``: by set and text, ms and entries of each."""
+    """Times and entries of a day under sets of indexes.
+
+    ``counts``: how often the day asks each text. ``passes``: by set and text, ms and entries of each.
+    """
 
     table: str
     counts: Mapping[str, int]
@@ -139,8 +142,3 @@ def _build(pinot: RunningPinot, table: LargeTable, built: BuiltSet) -> None:
             found = {column for column, index in there if index == kind}
             if found - set(columns):
                 raise PinotFailed(f"{segment}: {kind} on {sorted(found)} instead of {sorted(columns)}")
-
-
-def told(text: str) -> None:
-    """Say what is done now."""
-    print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)

@@ -48,11 +48,13 @@ class ColumnsKey:
     """A list of columns below tableIndexConfig, which fieldConfigList can hold too.
 
     ``field_index``: the index's name there, in capitals. ``columns``: reads the columns of a config.
+    ``options_key``: another key below tableIndexConfig that holds columns, with options; empty for none.
     """
 
     key: str
     field_index: str
     columns: Callable[[TableConfig], tuple[str, ...]]
+    options_key: str = ""
 
     def in_force(self, config: TableConfig) -> tuple[str, ...]:
         """See ConfigKey."""
@@ -71,9 +73,11 @@ class ColumnsKey:
         proposed = [name for name in listed if name not in dropped] + new
         if proposed != listed:
             index_config[self.key] = proposed
+        for name in dropped:
+            (index_config.get(self.options_key) or {}).pop(name, None)
         for entry in fields:
             if entry.get("name") in dropped:
-                self._drop_from(entry)
+                drop_index(entry, self.field_index)
 
     def fragment(self, item: str) -> Mapping[str, Any]:
         """See ConfigKey."""
@@ -93,15 +97,15 @@ class ColumnsKey:
                 return True
         return False
 
-    def _drop_from(self, entry: dict[str, Any]) -> None:
-        if str(entry.get("indexType", "")).upper() == self.field_index:
-            del entry["indexType"]
-        if entry.get("indexTypes"):
-            entry["indexTypes"] = [
-                name for name in entry["indexTypes"] if str(name).upper() != self.field_index
-            ]
-        if isinstance(entry.get("indexes"), dict):
-            entry["indexes"].pop(self.field_index.lower(), None)
+
+def drop_index(entry: dict[str, Any], index: str) -> None:
+    """Take an index, named in capitals, out of an entry of fieldConfigList."""
+    if str(entry.get("indexType", "")).upper() == index:
+        del entry["indexType"]
+    if entry.get("indexTypes"):
+        entry["indexTypes"] = [name for name in entry["indexTypes"] if str(name).upper() != index]
+    if isinstance(entry.get("indexes"), dict):
+        entry["indexes"].pop(index.lower(), None)
 
 
 INVERTED_KEY = ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("inverted_index_columns"))

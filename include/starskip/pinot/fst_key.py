@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.pinot.column_key import INDEX_CONFIG, INVERTED_KEY, lay_over
+from starskip.pinot.column_key import INDEX_CONFIG, INVERTED_KEY, drop_index, lay_over
 from starskip.pinot.table_config import TableConfig
 
 
@@ -19,8 +19,7 @@ class FstKey:
 
     def in_force(self, config: TableConfig) -> tuple[str, ...]:
         """See ConfigKey: the columns that have both indexes."""
-        fields = config.document.get(self.key) or []
-        named = [each["name"] for each in fields if isinstance(each, dict) and self._is_on(each)]
+        named = [each["name"] for each in config.document.get(self.key) or [] if self._is_on(each)]
         return tuple(name for name in named if name in config.inverted_index_columns)
 
     def write(
@@ -29,16 +28,16 @@ class FstKey:
         """See ConfigKey; the inverted index of a column stays when the other goes."""
         listed = document[INDEX_CONFIG].get(INVERTED_KEY.key) or []
         INVERTED_KEY.write(document, config, [name for name in added if name not in listed], ())
-        fields = [dict(each) if isinstance(each, dict) else each for each in document.get(self.key) or []]
-        by_name = {each.get("name"): each for each in fields if isinstance(each, dict)}
+        fields = document.get(self.key) or []
+        by_name = {each.get("name"): each for each in fields}
         for name in dropped:
-            self._switch_off(by_name.get(name, {}))
+            drop_index(by_name.get(name, {}), self.index)
         for name in added:
             if name not in by_name:
                 by_name[name] = {"name": name, "encodingType": "DICTIONARY"}
                 fields.append(by_name[name])
             self._switch_on(by_name[name])
-        if fields or self.key in document:
+        if fields:
             document[self.key] = fields
 
     def fragment(self, item: str) -> Mapping[str, Any]:
@@ -52,33 +51,21 @@ class FstKey:
         """See ConfigKey."""
         return fragment[self.key][0]["name"]
 
-    def _is_named(self, name: Any) -> bool:
-        return str(name).upper() == self.index
-
     def _is_on(self, entry: Mapping[str, Any]) -> bool:
         options = (entry.get("indexes") or {}).get(self.index.lower())
         is_on = isinstance(options, dict) and options.get("disabled") is not True
-        return is_on or any(map(self._is_named, _types(entry)))
+        return is_on or self.index in (str(name).upper() for name in _types(entry))
 
     def _switch_on(self, entry: dict[str, Any]) -> None:
         """Add the index in the form that the entry has; 0.11 reads the first of indexTypes alone."""
         if self._is_on(entry):
             return
         if isinstance(entry.get("indexes"), dict):
-            entry["indexes"] = {**entry["indexes"], self.index.lower(): {}}
+            entry["indexes"][self.index.lower()] = {}
             return
         types = _types(entry)
         entry.pop("indexType", None)
         entry["indexTypes"] = [self.index, *types]
-
-    def _switch_off(self, entry: dict[str, Any]) -> None:
-        if self._is_named(entry.get("indexType")):
-            del entry["indexType"]
-        if entry.get("indexTypes"):
-            entry["indexTypes"] = [name for name in _types(entry) if not self._is_named(name)]
-        if isinstance(entry.get("indexes"), dict):
-            key = self.index.lower()
-            entry["indexes"] = {name: each for name, each in entry["indexes"].items() if name != key}
 
 
 def _types(entry: Mapping[str, Any]) -> list[Any]:

@@ -30,6 +30,7 @@ class TableConfig:
     table_type: str | None = None
     inverted_index_columns: tuple[str, ...] = ()
     range_index_columns: tuple[str, ...] = ()
+    bloom_filter_columns: tuple[str, ...] = ()
     sorted_column: str | None = None
     star_tree_index_configs: tuple[Mapping[str, Any], ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
@@ -123,9 +124,10 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
         reader.as_mapping(entry, "fieldConfigList") for entry in reader.sequence(document, "fieldConfigList")
     ]
     by_index = _field_indexes(reader, fields)
+    blooms = reader.mapping(index_config, "bloomFilterConfigs")
 
-    def columns(index: str, key: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(reader.columns(index_config, key) + by_index.get(index, [])))
+    def columns(index: str, key: str, more: Iterable[str] = ()) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([*reader.columns(index_config, key), *more, *by_index.get(index, [])]))
 
     sorted_columns = reader.columns(index_config, "sortedColumn")
     return TableConfig(
@@ -133,6 +135,7 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
         table_type=table_type,
         inverted_index_columns=columns("INVERTED", "invertedIndexColumns"),
         range_index_columns=columns("RANGE", "rangeIndexColumns"),
+        bloom_filter_columns=columns("BLOOM", "bloomFilterColumns", blooms),
         sorted_column=sorted_columns[0] if sorted_columns else None,
         star_tree_index_configs=tuple(
             reader.as_mapping(entry, "starTreeIndexConfigs")

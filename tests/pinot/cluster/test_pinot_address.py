@@ -60,7 +60,9 @@ def test_the_environment_has_what_no_option_says() -> None:
         ("pinot:9000", "write it as http://HOST:PORT"),
         ("ftp://pinot", "write it as http://HOST:PORT"),
         ("http://pinot:port", "write it as http://HOST:PORT"),
-        ("http://pinot:9000?token=x", "write it as http://HOST:PORT"),
+        (f"http:ann:{SECRET}@pinot:9000", "holds a user or password"),
+        (f"http://pinot:9000?token={SECRET}", "write it as http://HOST:PORT"),
+        (f"http://pinot:9000#{SECRET}", "write it as http://HOST:PORT"),
         ("http://", "write it as http://HOST:PORT"),
     ],
 )

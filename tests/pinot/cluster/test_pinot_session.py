@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from starskip.errors import (
 from starskip.pinot.cluster import pinot_session
 from starskip.pinot.cluster.open_cluster import PinotCluster, open_cluster
 from starskip.pinot.cluster.pinot_address import PinotAddress
+from starskip.pinot.cluster.pull_table import PullBounds
+from starskip.pinot.cluster.pull_tables import pull_tables
 
 SECRET = "Basic c2VjcmV0"
 JSON = "application/json"
@@ -179,6 +182,44 @@ def test_a_file_of_certificates_must_be_one(tmp_path: Any) -> None:
             open_cluster(PinotAddress("https://h", ca_file=str(each))),
         ):
             pass
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.b", "ü_x.net"])
+def test_a_name_that_no_host_can_have_is_a_wrong_setting(host: str) -> None:
+    with (
+        pytest.raises(ConfigError, match="holds no name that a host can have"),
+        open_cluster(PinotAddress(f"http://{host}:9000")) as cluster,
+    ):
+        cluster.controller.tables()
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("socks5://ann:secret@h:1", "httpx.socks"),
+        ("ftp://ann:secret@h:1", "scheme"),
+        ("http://ann:secret/@h:1", "no URL"),
+    ],
+)
+def test_a_wrong_proxy_is_a_wrong_setting(monkeypatch: pytest.MonkeyPatch, proxy: str, words: str) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with (
+        pytest.raises(ConfigError, match=f"a proxy of the environment.*{words}") as error,
+        open_cluster(PinotAddress("http://h")),
+    ):
+        pass
+    assert "secret" not in str(error.value)
+
+
+def test_a_table_that_vanishes_while_it_is_pulled_leaves_nothing_aside(
+    answering: Answering, cluster: PinotCluster, tmp_path: Path
+) -> None:
+    config = {"tableName": "t_OFFLINE", "tableType": "OFFLINE"}
+    told = [{"tables": ["t"]}, {"OFFLINE": config}, {}, {}]
+    answering.answers = [*((200, JSON, json.dumps(each)) for each in told), (404, JSON, "{}")]
+    pulled = pull_tables(cluster, tmp_path, (), PullBounds(1, 1), lambda _, items: items)
+    assert isinstance(pulled.failures["t"], MissingSource)
+    assert list((tmp_path / "segments").iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,7 @@ PROJECTED_ROW_NS = 8.0
 
 @dataclass(frozen=True, slots=True)
 class EntryPrice:
-    """Nanoseconds of an entry: read in a batch of rows, and by itself, as an iterator is advanced to a row."""
+    """Nanoseconds of an entry: read in a batch of rows, and by itself as an iterator is advanced to a row."""
 
     batch_ns: float = 0.0
     single_ns: float = 0.0

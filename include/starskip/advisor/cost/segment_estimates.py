@@ -66,17 +66,12 @@ class SegmentState:
 
     def bloom_columns(self, alternative: frozenset[Index]) -> frozenset[str]:
         """Return the columns by whose values segments are pruned, once ``alternative`` is applied."""
-        dropped = {index.dropped for index in alternative}
-        built = {index for index in alternative if index.dropped is None}
-        return frozenset(
-            index.column for index in (self.in_force - dropped) | built if self.rules.is_pruning(index.family)
-        )
+        with_it = self._with(alternative)
+        return frozenset(index.column for index in with_it if self.rules.is_pruning(index.family))
 
     def answers(self, alternative: frozenset[Index]) -> Answers:
         """Return the entries a row that indexes read for each leaf, once ``alternative`` is applied."""
-        dropped = {index.dropped for index in alternative}
-        built = {index for index in alternative if index.dropped is None}
-        indexes = by_column((self.in_force - dropped) | built)
+        indexes = by_column(self._with(alternative))
 
         def answers(leaf: Leaf) -> float | None:
             kinds = [s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf)]
@@ -87,6 +82,10 @@ class SegmentState:
             )
 
         return answers
+
+    def _with(self, alternative: frozenset[Index]) -> frozenset[Index]:
+        dropped = {index.dropped for index in alternative}
+        return (self.in_force - dropped) | {index for index in alternative if index.dropped is None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ from starskip.pinot.column_indexes.inverted import INVERTED_NAME, INVERTED_PATH
 from starskip.pinot.column_indexes.range import RANGE_NAME, RANGE_PATH
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME, SORTED_PATH
 from starskip.pinot.column_key import INVERTED_KEY, ColumnsKey, SortedColumnKey
-from starskip.pinot.config_columns import ConfigColumns
 from starskip.pinot.fst_key import FstKey
-from starskip.pinot.table_config import TableConfig
 
 
 def _inverted_document(columns: Sequence[str]) -> Mapping[str, Any]:
@@ -70,15 +68,13 @@ FST = Family(
 """FST indexes of Pinot, each with the inverted index that it needs."""
 
 
-def _bloom_columns(config: TableConfig) -> tuple[str, ...]:
-    return tuple(sorted(ConfigColumns(config.document, {}, (1, 0)).indexed("BLOOM")))
-
-
 BLOOM = Family(
     name=BLOOM_NAME,
     singular="a bloom filter",
     plural="bloom filters",
     path=BLOOM_PATH,
-    config=ColumnsKey("bloomFilterColumns", "BLOOM", _bloom_columns),
+    config=ColumnsKey(
+        "bloomFilterColumns", "BLOOM", attrgetter("bloom_filter_columns"), options_key="bloomFilterConfigs"
+    ),
 )
 """Bloom filters of Pinot."""

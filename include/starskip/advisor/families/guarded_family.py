@@ -29,6 +29,7 @@ from starskip.pinot.table_config import TableConfig
 from starskip.settings import SettingsGroup
 
 _KEY = ("key", "in_force", "write", "fragment", "entry_of")
+_PATH_FUNCTIONS = ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes", "prunes", "dictionary_reads")
 _FUNCTIONS = ("answer", "document", "proof", "gates", "section", "measured", "properties")
 _CODE = re.compile(r"[A-Za-z0-9_]+")
 
@@ -89,11 +90,7 @@ def _check_fields(family: Family, module: str) -> None:
     lacking = [name for name in _KEY if family.config is not None and not hasattr(family.config, name)]
     if lacking:
         wrong = f"a config without {lacking[0]}"
-    of_path = (
-        ()
-        if wrong or path is None
-        else ("serves", "obstacle", "reads_ratio", "sizes", "window_bytes", "prunes", "dictionary_reads")
-    )
+    of_path = () if wrong or path is None else _PATH_FUNCTIONS
     functions = {name: getattr(family, name) for name in _FUNCTIONS}
     functions |= {name: getattr(path, name) for name in of_path}
     wrong = next(

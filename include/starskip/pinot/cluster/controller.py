@@ -163,18 +163,6 @@ class Controller:
         found = self._mapping(path, "GetConsumingSegments (READ)").get("_segmentToConsumingInfoMap")
         return dict(found or {})
 
-    def force_commit(self, table: str) -> str:
-        """Have the consuming segments of a REALTIME table committed, and return the job, empty before 1.0."""
-        path = f"/tables/{_part(without_type(table)[0])}/forceCommit"
-        answer = self.session.request("POST", path, "ForceCommit (UPDATE)")
-        return str(answer.get("forceCommitJobId") or "") if isinstance(answer, dict) else ""
-
-    def uncommitted_segments(self, job: str) -> int:
-        """Return how many segments a job of ``force_commit`` has still to commit."""
-        path = f"/tables/forceCommitStatus/{_part(job)}"
-        left = self._mapping(path, "GetForceCommitStatus (READ)").get("numberOfSegmentsYetToBeCommitted")
-        return int(left or 0)
-
     def _mapping(self, path: str, right: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._checked(self.session.get(path, right, params), path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -66,19 +67,20 @@ def _checked_url(name: str, url: str) -> str:
         return ""
     try:
         parts = urlsplit(url.strip())
-        has_secret = parts.username is not None or parts.password is not None or "@" in parts.netloc
         is_whole = bool(parts.scheme in ("http", "https") and parts.hostname) and parts.port != 0
     except ValueError:
-        has_secret, is_whole, parts = "@" in url, False, urlsplit("")
-    if has_secret:
+        is_whole, parts = False, urlsplit("")
+    if "@" in url:
         raise ConfigError(
             f"the {name}'s URL holds a user or password: take it out, and set {USER} and {PASSWORD}, "
             f"or {TOKEN}",
             setting=name,
         )
-    if not is_whole or parts.query or parts.fragment:
+    # What stands behind ? or # may be a secret.
+    shown = re.sub(r"(?s)([?#]).*", r"\1…", url)
+    if not is_whole or shown != url:
         raise ConfigError(
-            f"the {name}'s URL is {printable(url, 100)}: write it as http://HOST:PORT or https://HOST:PORT",
+            f"the {name}'s URL is {printable(shown, 100)}: write it as http://HOST:PORT or https://HOST:PORT",
             setting=name,
         )
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

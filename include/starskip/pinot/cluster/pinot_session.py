@@ -19,6 +19,7 @@ from starskip.errors import (
     SourceError,
     SourceOutage,
     UnknownOutcome,
+    first_line,
     printable,
 )
 from starskip.pinot.cluster.pinot_address import CA_FILE, PASSWORD, TOKEN, USER, PinotAddress
@@ -187,11 +188,23 @@ def open_client(address: PinotAddress) -> Iterator[httpx.Client]:
             raise ConfigError(words, setting=CA_FILE) from error
     # A broker may answer compressed, which the controller passes on without saying so.
     headers = {"accept-encoding": "identity", "user-agent": "starskip"}
-    with httpx.Client(timeout=address.timeout_seconds, verify=verify, headers=headers) as client:
+    try:
+        client = httpx.Client(timeout=address.timeout_seconds, verify=verify, headers=headers)
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        # What is wrong in a URL may be a part of its password.
+        told = "is no URL" if isinstance(error, httpx.InvalidURL) else first_line(error)
+        words = f"a proxy of the environment, such as HTTPS_PROXY or ALL_PROXY: {told}"
+        raise ConfigError(words, setting="proxy") from error
+    with client:
         yield client
 
 
 def component(client: httpx.Client, name: str, url: str, authorization: str, database: str) -> PinotSession:
-    """Return the requests to one component, with its credentials."""
+    """Return the requests to one component, with its credentials; raises ConfigError for a wrong host."""
+    try:
+        httpx.URL(url).raw_host.decode().encode("idna")
+    except (httpx.InvalidURL, UnicodeError) as error:
+        words = f"the {name}'s URL {printable(url, 100)}: holds no name that a host can have"
+        raise ConfigError(words, setting=name) from error
     headers = {"authorization": authorization, "database": database}
     return PinotSession(client, name, url, {each: text for each, text in headers.items() if text})

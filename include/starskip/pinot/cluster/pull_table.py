@@ -10,6 +10,7 @@ import json
 import shutil
 import tarfile
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -58,19 +59,19 @@ def pull_table(
     is_hybrid = len(configs) > 1
     folders = {kind: half_name(table, kind if is_hybrid else None) for kind in configs}
     notes = []
-    for kind, folder in folders.items():
-        place = out / SEGMENTS / folder
-        _check_ours(place)
-        aside = place.with_name(f".{folder}.pulling")
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
-        note = _pull_segments(cluster, f"{table}_{kind}", aside, bounds, sizes, progress)
-        tiers = ConfigColumns(configs[kind], {}, _ANY_RELEASE).tiers()
-        note = replace(note, tiers=tuple(tiers))
-        (aside / NOTE_FILE).write_text(note.to_json())
-        notes.append(note)
-    for folder in folders.values():
-        _replace_folder(out / SEGMENTS / f".{folder}.pulling", out / SEGMENTS / folder)
+    with ExitStack() as left_over:
+        for kind, folder in folders.items():
+            _check_ours(out / SEGMENTS / folder)
+            aside = out / SEGMENTS / f".{folder}.pulling"
+            shutil.rmtree(aside, ignore_errors=True)
+            left_over.callback(shutil.rmtree, aside, ignore_errors=True)
+            aside.mkdir(parents=True)
+            note = _pull_segments(cluster, f"{table}_{kind}", aside, bounds, sizes, progress)
+            tiers = ConfigColumns(configs[kind], {}, _ANY_RELEASE).tiers()
+            notes.append(replace(note, tiers=tuple(tiers)))
+            (aside / NOTE_FILE).write_text(notes[-1].to_json())
+        for folder in folders.values():
+            _replace_folder(out / SEGMENTS / f".{folder}.pulling", out / SEGMENTS / folder)
     _write(out / SCHEMAS / f"{table}.json", schema)
     _write(out / CONFIGS / f"{table}.json", configs)
     for former in {half_name(table, kind) for kind in (None, "OFFLINE", "REALTIME")} - set(folders.values()):
