@@ -10,7 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 from starskip.airflow import airflow_database
 
-BOTH = ["airflow db migrate", "airflow dags reserialize"]
+ALL = [
+    "airflow db migrate",
+    "airflow dags reserialize",
+    "airflow pools set index_advisor_apply 1 One Pinot table at a time",
+]
 
 
 @pytest.fixture
@@ -42,10 +46,10 @@ def test_the_database_is_made_once_and_again_by_another_version(
 ) -> None:
     assert setup().output.endswith('eval "$(.venv/bin/python -m starskip.airflow.airflow_environment)"\n')
     assert setup().exit_code == 0
-    assert commands == BOTH
+    assert commands == ALL
     monkeypatch.setattr(airflow_database, "version", lambda _: "of tomorrow")
     setup()
-    assert commands == BOTH * 2
+    assert commands == ALL * 2
 
 
 def test_a_database_that_is_gone_is_made_anew(
@@ -54,7 +58,7 @@ def test_a_database_that_is_gone_is_made_anew(
     setup()
     (tmp_path / ".airflow" / "airflow.db").unlink()
     setup()
-    assert commands == BOTH * 2
+    assert commands == ALL * 2
 
 
 def test_a_database_of_the_callers_is_asked_each_time(
@@ -63,7 +67,7 @@ def test_a_database_of_the_callers_is_asked_each_time(
     monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", "postgresql+psycopg2://me@db/airflow")
     setup()
     setup()
-    assert commands == BOTH * 2
+    assert commands == ALL * 2
 
 
 def test_what_failed_is_one_line_and_tried_again(setup: Callable[..., Result], commands: list[str]) -> None:
@@ -71,4 +75,4 @@ def test_what_failed_is_one_line_and_tried_again(setup: Callable[..., Result], c
     assert ran.exit_code == 1
     assert "Error: airflow db migrate failed: no such host\nThe full log is " in ran.output
     setup()
-    assert commands == [BOTH[0], *BOTH]
+    assert commands == [ALL[0], *ALL]

@@ -38,11 +38,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     [
         (["dags", "list"], DAG),
         (["connections", "list"], "No data found"),
+        (["pools", "get", "index_advisor_apply", "--output", "plain"], "index_advisor_apply 1 "),
         (["dags", "trigger", DAG, "--conf", '{"run_date": "2026-11-20", "tables": ["lineitem"]}'], "queued"),
         (["dags", "unpause", DAG, "--yes"], "is_paused"),
         (["backfill", "create", *BACKFILL], ""),
     ],
-    ids=["list", "connections", "trigger", "unpause", "backfill"],
+    ids=["list", "connections", "pool", "trigger", "unpause", "backfill"],
 )
 def test_a_command_as_the_docs_write_it(
     environment: Mapping[str, str], command: list[str], says: str

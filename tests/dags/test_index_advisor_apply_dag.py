@@ -31,15 +31,15 @@ def test_one_table_is_applied_at_a_time(apply_dag: Any) -> None:
     assert mapped.is_mapped
     assert mapped.max_active_tis_per_dag == 1
     assert apply_dag.max_active_runs == 1
-    assert mapped.pool == "default_pool"
+    assert mapped.pool == "index_advisor_apply"
     assert set(apply_dag.params) == {"tables", "realtime_tables"}
 
 
 def test_a_dag_file_names_the_pool(dag_bag: Any) -> None:
     from starskip.airflow import index_advisor_apply_dag
 
-    dag = index_advisor_apply_dag("night.yaml", dag_id="own", schedule=None, pool="index_advisor_apply")
-    assert dag.get_task("apply_table").pool == "index_advisor_apply"
+    dag = index_advisor_apply_dag("night.yaml", dag_id="own", schedule=None)
+    assert dag.get_task("apply_table").pool == "default_pool"
 
 
 def test_only_tables_with_something_to_do_are_found(tmp_path: Path) -> None:

@@ -216,12 +216,13 @@ SHARDS: tuple[Shard, ...] = (
             "benchmarks/pinot/running_pinot.py",
             "include/starskip/advisor/deployment/",
             "include/starskip/advisor/ledger/",
+            "include/starskip/airflow/apply_dag.py",
             "include/starskip/cli/pinot_apply.py",
             "include/starskip/pinot/cluster/",
             "include/starskip/pinot/config_change.py",
             "include/starskip/pinot/segments/",
         ),
-        10,
+        12,
     ),
 )
 

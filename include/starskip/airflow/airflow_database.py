@@ -1,6 +1,7 @@
 """Make the database of the checkout's own Airflow, so that Airflow's commands work (``make setup``).
 
-A night needs its tables alone; commands such as ``airflow dags trigger`` also need the DAG in it.
+A night needs its tables alone; commands such as ``airflow dags trigger`` also need the DAG in it, and the DAG
+that applies advice needs its pool, which no DAG file can make.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from starskip.airflow.airflow_environment import airflow_environment, has_file_d
 from starskip.airflow.followed_command import follow_command
 from starskip.airflow.private_home import private_home
 
+APPLY_POOL = ("index_advisor_apply", "1", "One Pinot table at a time")
+"""Name, slots and description of the pool of the checkout's DAG that applies advice."""
+
 
 @click.command()
 def airflow_database() -> None:
@@ -26,6 +30,7 @@ def airflow_database() -> None:
     log = private_home(home) / "setup.log"
     migrate_database(home, environment, log)
     _once("registered-in", ["airflow", "dags", "reserialize"], home, environment, log)
+    _once("has-pool-of", ["airflow", "pools", "set", *APPLY_POOL], home, environment, log)
     click.echo("Airflow's commands, such as airflow dags list, need this once a shell:")
     click.echo('  eval "$(.venv/bin/python -m starskip.airflow.airflow_environment)"')
 
@@ -33,7 +38,7 @@ def airflow_database() -> None:
 def migrate_database(home: Path, environment: Mapping[str, str], log: Path) -> None:
     """Create or upgrade Airflow's database, unless this version of Airflow has done it."""
     if not (home / "airflow.db").exists():
-        for stamp in ("migrated-to", "registered-in"):
+        for stamp in ("migrated-to", "registered-in", "has-pool-of"):
             (home / stamp).unlink(missing_ok=True)
     _once("migrated-to", ["airflow", "db", "migrate"], home, environment, log)
 

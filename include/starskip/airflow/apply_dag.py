@@ -11,6 +11,9 @@ overwritten.
 | `approved_tables` | the tables with approved advice, and those whose application was cut short |
 | `apply_table` | one table: forecast, put, canary, reload, proof, and the way back where it fails |
 
+**What became of a table** is beside its name in the list of mapped tasks, and line by line in the task's log.
+A table that is taken back fails no task; a table that cannot be applied fails its own alone.
+
 **A run that was killed** at any point is gone on with, or taken back, by the next one.
 
 **One table at a time**: `apply_table` runs once at a time in this DAG. A pool of one slot, whose name the DAG
@@ -32,13 +35,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, task
+from airflow.sdk import DAG, Param, get_current_context, task
 
 from starskip.airflow.connections import Connections, PinotConnections
 from starskip.airflow.nightly_dag import config_place
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import TAG
 from starskip.airflow.task_failure import failing_at_once
+from starskip.errors import ConfigError
 from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
@@ -47,6 +51,8 @@ if TYPE_CHECKING:
 _USUAL = Connections()
 _TASKS = {"owner": "starskip", "retries": 1, "retry_delay": timedelta(minutes=5)}
 _NAMES: dict[str, Any] = {"type": ["null", "array"], "items": {"type": "string"}}
+_END = "applied_end"
+"""Key of the context under which a task leaves what became of its table, for its name in lists."""
 
 
 def index_advisor_apply_dag(
@@ -92,13 +98,23 @@ def _night(context: Any, config: str, connections: Connections) -> Night:
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
     connections.use(os.environ)
-    PinotConnections().use(os.environ)
     now = datetime.now(UTC)
     asked = tuple(context["params"]["tables"] or ())
     arguments = NightArguments(now.date(), context["dag_run"].run_id, now, asked)
     night = night_from_config(config, arguments, os.environ)
     load_families(night.family_modules)
     return night
+
+
+def _require_controller() -> None:
+    from starskip.pinot.cluster.pinot_address import CONTROLLER
+
+    if not os.environ.get(CONTROLLER):
+        raise ConfigError(
+            "Airflow has no connection pinot_controller_default, which says where Pinot is; see "
+            "docs/live-pinot.md",
+            setting=CONTROLLER,
+        )
 
 
 @task
@@ -113,17 +129,27 @@ def approved_tables(config: str, connections: Connections, **context: Any) -> li
     return tables
 
 
-@task(max_active_tis_per_dag=1)
+@task(
+    max_active_tis_per_dag=1,
+    map_index_template=f"{{{{ task.op_kwargs['table'] }}}}{{{{ {_END} | default('') }}}}",
+    show_return_value_in_logs=False,
+)
 def apply_table(config: str, connections: Connections, table: str, **context: Any) -> dict[str, Any]:
     """Apply what is approved for one table, and return what became of it."""
     with needing_extra("pinot"):
         from starskip.advisor.deployment.apply_approved import apply_approved
 
+    def say(words: str) -> None:
+        show_progress(f"{table}: {words}")
+
     with failing_at_once(context):
         night = _night(context, config, connections)
+        PinotConnections().use(os.environ)
+        _require_controller()
         realtime = context["params"]["realtime_tables"] or ()
-        outcome = apply_approved(
-            night, table, os.environ, lambda words: show_progress(f"{table}: {words}"), realtime
-        )
-    show_progress(f"{table}: {outcome.state}{f': {outcome.reason}' if outcome.reason else ''}")
+        outcome = apply_approved(night, table, os.environ, say, realtime)
+    for each in outcome.verdicts:
+        say(f"{each['index']}: {each['verdict']}: {each['detail']}")
+    say(f"{outcome.state}{f': {outcome.reason}' if outcome.reason else ''}")
+    get_current_context()[_END] = f": {outcome.state}"  # type: ignore[literal-required]
     return outcome.to_json()

@@ -74,6 +74,19 @@ def test_advice_that_is_in_force_or_that_a_reload_does_not_build_is_left_out_and
     )
 
 
+def test_a_key_that_a_tier_has_of_its_own_is_not_changed() -> None:
+    def with_tier(key: str) -> dict[str, Any]:
+        held = {**CONFIG["tableIndexConfig"], "tierOverwrites": {"hot": None, "cold": {key: []}}}
+        return {**CONFIG, "tableIndexConfig": held}
+
+    with pytest.raises(ConfigError, match="tier cold has invertedIndexColumns of its own"):
+        plan_of(advice(inverted("city")), with_tier("invertedIndexColumns"), (1, 5))
+    other = with_tier("rangeIndexColumns")
+    plan = plan_of(advice(inverted("city")), other, (1, 5))
+    assert [each.name for each in plan.changes] == ["tableIndexConfig.invertedIndexColumns"]
+    assert plan.target["tableIndexConfig"]["tierOverwrites"] == other["tableIndexConfig"]["tierOverwrites"]
+
+
 def test_a_star_tree_that_is_there_is_left_out() -> None:
     first = plan_of(advice(tree()), CONFIG, OLD)
     again = plan_of(advice(tree()), first.target, OLD)

@@ -78,6 +78,23 @@ def test_redacted_queries_cannot_be_asked() -> None:
     assert replayed_statements([redacted], 2, [], "0.11") == []
 
 
+@pytest.mark.parametrize(
+    ("sql", "asked"),
+    [
+        ("SELECT COUNT(*) FROM events WHERE city = 'FROM events'", "FROM events_OFFLINE WHERE"),
+        ('SELECT events.id FROM "events" LIMIT 3', 'FROM "events_OFFLINE" LIMIT 3'),
+        ("SELECT COUNT(*) FROM events_OFFLINE", "FROM events_OFFLINE"),
+        ("SELECT COUNT(*) FROM events2", "FROM events2"),
+    ],
+)
+def test_a_half_is_asked_alone(sql: str, asked: str) -> None:
+    (found,) = replayed_statements([shape(sql)], 1, [], "0.11", "events_OFFLINE")
+    assert found.sql.upper().startswith(f"{sql.partition(' FROM ')[0]} {asked}".upper())
+    assert found.sql.count("_OFFLINE") == ("events2" not in sql)
+    (whole,) = replayed_statements([shape(sql)], 1, [], "0.11")
+    assert whole.sql.upper() == sql.upper()
+
+
 def test_statements_come_back_from_json() -> None:
     found = statement("SELECT city, SUM(price) FROM events GROUP BY city")
     told = {name: list(v) if isinstance(v := getattr(found, name), tuple) else v for name in found.__slots__}

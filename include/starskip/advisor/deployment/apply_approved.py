@@ -13,6 +13,7 @@ from starskip.advisor.ledger.standing import approved, approved_advice
 from starskip.advisor.run.night import Night
 from starskip.pinot.cluster.open_cluster import open_cluster
 from starskip.pinot.cluster.pinot_address import pinot_address
+from starskip.pinot.hybrid_tables import without_type
 
 
 def approved_tables(night: Night) -> list[str]:
@@ -34,8 +35,9 @@ def apply_approved(
     """Go on with an application of the table that was cut short, or apply what is approved for it.
 
     The address of the cluster is in ``environment``. ``realtime_tables``: REALTIME tables that may be
-    reloaded, by name.
+    reloaded, by name, with their type or without.
     """
+    allowed = {without_type(each)[0] for each in realtime_tables}
     with open_cluster(pinot_address("", "", environment)) as cluster:
         asked = Asked(
             cluster,
@@ -44,11 +46,15 @@ def apply_approved(
             night.settings.deployment,
             night.run_id,
             say,
-            table in realtime_tables,
+            without_type(table)[0] in allowed,
             lambda advice: night_workload(night.store, advice.table, advice.source),
         )
         outcome = go_on(asked)
         if outcome is None:
             advice = approved_advice(table, ledger_entries(night.store, table))
-            outcome = apply_prepared(asked, prepare(asked, lambda _config: advice))
+            prepared = prepare(asked, lambda _config: advice)
+            for note in prepared.plan.notes:
+                say(f"left out: {note}")
+            say(f"forecast: {prepared.forecast.words}")
+            outcome = apply_prepared(asked, prepared)
     return outcome

@@ -77,7 +77,9 @@ def apply_prepared(asked: Asked, prepared: Prepared) -> Outcome:
     run = _run(asked, prepared.plan.table)
     plan, shapes = prepared.plan, asked.shapes(prepared.advice)
     version = ".".join(map(str, run.release))
-    statements = replayed_statements(shapes, asked.settings.replayed_instances, plan.indexes, version)
+    half = plan.table if without_type(asked.table)[1] else ""
+    instances = asked.settings.replayed_instances
+    statements = replayed_statements(shapes, instances, plan.indexes, version, half)
     return apply_plan(run, plan, prepared.advice, prepared.forecast, statements)
 
 

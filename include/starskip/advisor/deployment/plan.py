@@ -11,6 +11,7 @@ from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_edit import family_edit
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.errors import ConfigError, MissingSource, printable
+from starskip.pinot.column_key import INDEX_CONFIG
 from starskip.pinot.config_change import KeyChange, config_diff, config_digest, key_changes, with_changes
 from starskip.pinot.given_config import without_secrets
 from starskip.pinot.hybrid_tables import TABLE_TYPES, half_name, without_type
@@ -106,6 +107,7 @@ def plan_of(
         elif why:
             notes.append(f"{index.name}: {why}")
     plan = _plan(table, config, kept)
+    _require_one_config(plan)
     return replace(plan, notes=tuple(notes))
 
 
@@ -151,6 +153,20 @@ def _is_in_force(family: Family, index: AdvisedIndex, config: Mapping[str, Any])
     return not key_changes(config, with_it)
 
 
+def _require_one_config(plan: Plan) -> None:
+    """Refuse a key that a tier has of its own: its segments would never be as the table's key says."""
+    tiers = (plan.base.get(INDEX_CONFIG) or {}).get("tierOverwrites") or {}
+    for tier, keys in tiers.items():
+        for each in plan.changes:
+            if each.path[0] == INDEX_CONFIG and each.path[-1] in (keys or {}):
+                raise ConfigError(
+                    f"table {printable(plan.table, 100)}: tier {printable(tier, 100)} has {each.path[-1]} of "
+                    "its own (tierOverwrites), which its segments follow in place of the table's: change it "
+                    "by hand",
+                    setting=plan.table,
+                )
+
+
 def _require_writable(
     table: str, config: Mapping[str, Any], release: tuple[int, ...], *, allow_realtime: bool
 ) -> None:
@@ -158,7 +174,7 @@ def _require_writable(
     if is_realtime and not allow_realtime:
         raise ConfigError(
             f"table {shown}: a reload of a REALTIME table commits its consuming segments, which become small "
-            "segments: ask for it with --realtime",
+            "segments: ask for it with --realtime, or with realtime_tables of the DAG",
             setting=table,
         )
     if release < _UNRESOLVED_SINCE:

@@ -13,6 +13,7 @@ from starskip.advisor.families.families import named
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload
 from starskip.errors import UnsupportedQuery
+from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.target_version import target_version
 from starskip.sql.function_names import canonical_name
 from starskip.sql.parsed_query import parsed_query
@@ -60,8 +61,13 @@ def replayed_statements(
     instances_per_shape: int,
     indexes: Sequence[AdvisedIndex],
     pinot_version: str,
+    half: str = "",
 ) -> list[Statement]:
-    """Return the queries to replay; shapes that are not understood, and redacted queries, are left out."""
+    """Return the queries to replay; shapes that are not understood, and redacted queries, are left out.
+
+    ``half``: the half of a hybrid table that is asked alone, such as T_OFFLINE. Of both Pinot leaves out the
+    rows that the other half has, too, so that they would not show what an index of one half saves.
+    """
     found: list[Statement] = []
     ranked = sorted(shapes, key=lambda shape: shape.entries_scanned, reverse=True)
     for shape in [each for each in ranked if each.is_parsed and each.instances][:MAX_SHAPES]:
@@ -78,7 +84,7 @@ def replayed_statements(
         for literals, instance in chosen:
             share = instance.estimated_queries / max(total, 1.0)
             queries = shape.weighted_queries * share
-            found.append(_statement(shape, parsed, select, literals, queries, serving))
+            found.append(_statement(shape, parsed, select, literals, queries, serving, half))
     return found
 
 
@@ -107,12 +113,13 @@ def _statement(
     literals: Literals,
     queries: float,
     serving: tuple[str, ...],
+    half: str,
 ) -> Statement:
     items: Sequence[exp.Expression] = select.expressions
     aggregated = [position for position, item in enumerate(items) if aggregates(item)]
     has_one_row = bool(aggregated) and not select.args.get("group") and len(aggregated) == len(items)
     return Statement(
-        query_text(shape.skeleton, literals),
+        query_text(_of_half(shape.skeleton, half), literals),
         shape.shape_id,
         shape.text,
         queries,
@@ -122,6 +129,12 @@ def _statement(
         None if has_one_row else _limit(parsed.limit, literals),
         parsed.stops_early,
     )
+
+
+def _of_half(skeleton: str, half: str) -> str:
+    """Return the skeleton, which has no literals, with FROM T as FROM ``half``."""
+    table = re.escape(without_type(half)[0])
+    return re.sub(rf'(?i)\b(FROM\s+"?){table}(?![\w.])', rf"\g<1>{half}", skeleton) if half else skeleton
 
 
 def _approximate(items: Sequence[exp.Expression], aggregated: Collection[int]) -> tuple[int, ...]:
