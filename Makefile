@@ -101,7 +101,7 @@ bench-pinot-filters: java $(INSTALLED) ## Print predicted beside measured entrie
 bench-pinot-filters-advice: java $(INSTALLED) ## Print what advised indexes save in a real Pinot 0.11, beside the best ones; needs Maven (ARGS="--seed 2")
 	@$(PYTHON) benchmarks/pinot_filters_advice.py $(ARGS)
 
-pinot-demo: java $(INSTALLED) ## Show the loop on a real Pinot: pull, advise, approve, apply, prove; before and after on one page (ARGS=)
+pinot-demo: java $(INSTALLED) ## Show the loop on a real Pinot: pull, advise, approve, apply, prove; before and after on one page (ARGS="--page report.html")
 	@$(PYTHON) benchmarks/pinot_demo.py $(ARGS)
 
 bench-pinot-headline: java $(INSTALLED) ## Print what the sample's advice says that it saves, beside what a real Pinot 0.11 then scans; needs Maven (ARGS="--tables lineitem")

@@ -4,13 +4,14 @@ Starts Pinot (fetched with Maven, once), loads the table, asks a day's queries, 
 night over the broker's own log, approves the advice, applies it with its proof, and asks the queries again.
 
     python benchmarks/pinot_demo.py
-    python benchmarks/pinot_demo.py --queries 200 --page pinot-demo.md
+    python benchmarks/pinot_demo.py --queries 200 --page pinot-demo.html
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,9 @@ import yaml
 from pinot.benchmark_run import benchmark_folder, told
 from pinot.running_pinot import CACHE, PinotFailed, RunningPinot, pinot_jars
 from pinot_headline import SAMPLE, load_sample, of_table, records_of
+from starskip.reports.export_reports import export_reports
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.local_storage import LocalStorage
 
 TABLE, DAY = "lineitem", "2026-11-18"
 STARSKIP = str(Path(sys.executable).with_name("starskip"))
@@ -41,21 +45,21 @@ def main() -> None:
     """Start, load, ask, advise, apply, ask again, print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--queries", type=int, default=400, help="of the day, the first ones")
-    parser.add_argument("--page", type=Path, metavar="FILE", help="write the page, too")
+    parser.add_argument(
+        "--page", type=Path, metavar="FILE", help="write the report of the night after (HTML)"
+    )
     parser.add_argument("--pinot-dir", default=CACHE, help="where Pinot's jars are kept")
     arguments = parser.parse_args()
     with benchmark_folder() as scratch:
         jars = pinot_jars(arguments.pinot_dir)
         told("starting Pinot")
         with RunningPinot(jars, scratch / "pinot", "1g") as pinot:
-            page = _loop(pinot, scratch, arguments.queries)
+            page = _loop(pinot, scratch, arguments.queries, arguments.page)
             told("stopping Pinot")
     print(page)
-    if arguments.page:
-        arguments.page.write_text(page)
 
 
-def _loop(pinot: RunningPinot, folder: Path, count: int) -> str:
+def _loop(pinot: RunningPinot, folder: Path, count: int, report: Path | None) -> str:
     load_sample(pinot, TABLE)
     day = of_table(records_of(SAMPLE / "logs" / f"broker-{DAY}.log.gz"), TABLE)
     queries = day.column("query_text").to_pylist()[:count]
@@ -67,22 +71,32 @@ def _loop(pinot: RunningPinot, folder: Path, count: int) -> str:
     (folder / "logs").mkdir()
     (folder / "logs" / "broker.log").write_bytes(pinot.query_log[start:])
     where = ("--controller", pinot.controller_url, "--broker", pinot.broker_url)
-    told("starskip pinot pull")
-    _starskip("pinot", "pull", *where, "-o", str(folder / "pulled"))
-    night = _night(folder)
-    told("starskip stage all: the night")
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    _starskip("stage", "all", "--config", night, "--run-date", today)
+    told("starskip pinot pull, and starskip stage all: the night")
+    night = _night(folder, where)
     told("starskip decide --approve")
     _starskip("decide", TABLE, "--approve", "--config", night)
     told("starskip pinot apply --yes")
     applied = _starskip("pinot", "apply", *where, "--table", TABLE, "--config", night, "--yes")
     told("asking the same queries")
-    return _page(len(queries), before, _asked(pinot, queries), applied)
+    page = _page(len(queries), before, _asked(pinot, queries), applied)
+    if report:
+        told("the night after, and its report")
+        _night(folder, where)
+        exported = export_reports(
+            ArtefactStore(LocalStorage(folder / "artefacts")), _today(), folder / "reports"
+        )
+        report.write_bytes(exported[TABLE]["report.html"].read_bytes())
+    return page
 
 
-def _night(folder: Path) -> str:
-    """Write the night's configuration, and return its path."""
+def _today() -> str:
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def _night(folder: Path, where: Sequence[str]) -> str:
+    """Pull the table, run a night over it, and return the path of the night's configuration."""
+    shutil.rmtree(folder / "pulled", ignore_errors=True)
+    _starskip("pinot", "pull", *where, "-o", str(folder / "pulled"))
     document = {
         "store": {"artefacts": str(folder / "artefacts")},
         "sources": {
@@ -92,8 +106,10 @@ def _night(folder: Path) -> str:
         },
         "settings": {"advice": {"min_gain_ratio": 0.05}},
     }
-    (folder / "night.yaml").write_text(yaml.safe_dump(document))
-    return str(folder / "night.yaml")
+    night = str(folder / "night.yaml")
+    Path(night).write_text(yaml.safe_dump(document))
+    _starskip("stage", "all", "--config", night, "--run-date", _today())
+    return night
 
 
 def _asked(pinot: RunningPinot, queries: Sequence[str]) -> Asked:
