@@ -29,7 +29,7 @@ from starskip.pinot.cluster.open_cluster import PinotCluster, open_cluster
 from starskip.pinot.cluster.pinot_address import PinotAddress
 
 CACHE = "~/.cache/starskip/pinot-0.11.0"
-"""Where the jars are kept."""
+"""Folder of the jars."""
 CLUSTER = "starskip"
 LOAD_SECONDS = 600
 QUERY_MS = 60_000
