@@ -38,7 +38,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     [
         (["dags", "list"], DAG),
         (["connections", "list"], "No data found"),
-        (["pools", "get", "index_advisor_apply", "--output", "plain"], "index_advisor_apply 1 "),
+        (["pools", "get", "index_advisor_apply", "--output", "json"], '"slots": "1"'),
         (["dags", "trigger", DAG, "--conf", '{"run_date": "2026-11-20", "tables": ["lineitem"]}'], "queued"),
         (["dags", "unpause", DAG, "--yes"], "is_paused"),
         (["backfill", "create", *BACKFILL], ""),
