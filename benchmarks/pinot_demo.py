@@ -66,10 +66,11 @@ def _loop(pinot: RunningPinot, folder: Path, count: int, report: Path | None) ->
     told(f"asking {len(queries)} queries, once to warm up")
     for sql in queries:
         pinot.cluster.broker.ask(sql)
+    (folder / "logs").mkdir()
+    log = folder / "logs" / "broker.log"
     start = len(pinot.query_log)
     before = _asked(pinot, queries)
-    (folder / "logs").mkdir()
-    (folder / "logs" / "broker.log").write_bytes(pinot.query_log[start:])
+    log.write_bytes(pinot.query_log[start:])
     where = ("--controller", pinot.controller_url, "--broker", pinot.broker_url)
     told("starskip pinot pull, and starskip stage all: the night")
     night = _night(folder, where)
@@ -78,9 +79,11 @@ def _loop(pinot: RunningPinot, folder: Path, count: int, report: Path | None) ->
     told("starskip pinot apply --yes")
     applied = _starskip("pinot", "apply", *where, "--table", TABLE, "--config", night, "--yes")
     told("asking the same queries")
+    start = len(pinot.query_log)
     page = _page(len(queries), before, _asked(pinot, queries), applied)
     if report:
         told("the night after, and its report")
+        log.write_bytes(pinot.query_log[start:])
         _night(folder, where)
         exported = export_reports(
             ArtefactStore(LocalStorage(folder / "artefacts")), _today(), folder / "reports"
