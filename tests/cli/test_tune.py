@@ -63,6 +63,8 @@ def assert_shape(advice: dict[str, Any], index_kind: str) -> None:
     assert together["interval"][0] <= together["saving_ratio"] <= together["interval"][1] <= 1
     low_ms, high_ms = advice["predicted_interval_ms"]
     assert low_ms <= advice["predicted_saving_ms"] <= high_ms <= advice["latency"]["ms_per_query"]
+    by_index_ms = sum(each["saving_ms"] for each in advice["indexes"])
+    assert by_index_ms == pytest.approx(advice["predicted_saving_ms"], abs=1e-9)
     assert advice["unit"] in ("ms", "entries")
     assert advice["latency"]["trusted"] is (advice["latency"]["r2"] >= 0.7)
 

@@ -108,6 +108,30 @@ def test_both_units_are_told_whichever_the_choice_was_made_in() -> None:
     assert "of the time of filters" in refused["a"]
 
 
+def test_the_time_of_each_index_adds_up_to_that_of_all() -> None:
+    found = advice(BUSY, unit="ms")
+    assert sorted(chosen(found)) == ["a", "b"]
+    assert found.time is not None
+    by_index = {index.column: ms for index, ms in found.index_times.columns.items()}
+    assert by_index["b"] > by_index["a"] > 0
+    assert sum(by_index.values()) == pytest.approx(found.time.saving_ms)
+
+
+def test_intervals_grow_by_what_past_applications_missed() -> None:
+    found = advice(BUSY, unit="ms", max_indexes=1)
+    wider = found.widened(2.0, 3.0)
+    told, wide = found.combined.saving, wider.combined.saving
+    assert (wide.ratio, wide.ratio - wide.low) == (told.ratio, pytest.approx(2 * (told.ratio - told.low)))
+    assert wide.high == pytest.approx(min(told.ratio + 2 * (told.high - told.ratio), 1.0))
+    assert found.time is not None and wider.time is not None
+    assert wider.time.saving_ms == found.time.saving_ms
+    below = wider.time.saving_ms - wider.time.low_ms
+    assert below == pytest.approx(3 * (found.time.saving_ms - found.time.low_ms))
+    assert found.time.high_ms <= wider.time.high_ms <= found.time.ms_per_query
+    assert wider.interval_factor == 2.0
+    assert found.widened(1.0, 1.0) == found
+
+
 def test_an_index_that_makes_queries_slower_saves_less_than_nothing() -> None:
     found = advice(BUSY, saved_ratio=-0.2, unit="ms")
     assert chosen(found) == []

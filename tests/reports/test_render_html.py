@@ -70,6 +70,7 @@ def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]])
     page = render_html(cases["milliseconds"]())
     sections = [
         "change",
+        "applied",
         "savings",
         "star-trees",
         "skipping-indexes",

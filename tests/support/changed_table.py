@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from altering_proxy import AlteringProxy, altering_proxy
 from pinot.running_pinot import RunningPinot, pinot_jars
+from starskip.advisor.deployment.application import Outcome
 from starskip.advisor.deployment.asked_application import Asked, apply_prepared, go_on, prepare
 from starskip.advisor.deployment.journal import Journal
-from starskip.advisor.deployment.outcome import Outcome
 from starskip.advisor.deployment.replayed_workload import logged_workload
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.ledger.ledger import ledger_entries

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
+from applied_cases import applied
 from report_data import (
     COLUMNS,
     CURVE,
@@ -197,6 +198,8 @@ def milliseconds() -> Evidence:
             hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
         ),
         shapes=replace(evidence.shapes, top=shown),
+        applied=applied(),
+        interval_factor=1.4,
         latency=replace(
             evidence.latency,
             accepted=True,

@@ -137,6 +137,7 @@ def _entries(
             until=until.date() if until else None,
             interval=advice.interval,
             table_predicted_saving_ratio=advice.saving_ratio,
+            table_predicted_time=advice.time,
         )
         for each in advice.indexes
     ]

@@ -18,8 +18,8 @@ from starskip.errors import printable
 from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
+    from starskip.advisor.deployment.application import Outcome
     from starskip.advisor.deployment.asked_application import Prepared
-    from starskip.advisor.deployment.outcome import Outcome
 
 _CONTROLLER = click.option(
     "--controller",

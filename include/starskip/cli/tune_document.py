@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starskip.advisor.families.column_indexes import INVERTED, SORTED
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.selection.harmed_shapes import HarmedShape
@@ -64,7 +65,7 @@ def tune_document(advice: TableAdvice, families: FamilyChoice) -> dict[str, Any]
         "size_bytes": {str(index): size for index, size in sizes if size is not None},
         "indexes": [
             # An order beside the indexes has a key of its own: it is no part of the chosen set.
-            *(_chosen(item, families.known) for item in recommendation.chosen),
+            *(_chosen(item, families.known, advice.index_times.columns) for item in recommendation.chosen),
             *(answer.to_document() for answer in advice.chosen_answers()),
         ],
         "combined": advice.combined.to_document(),
@@ -98,12 +99,13 @@ def _harmed(shape: HarmedShape) -> dict[str, Any]:
     return document | {"filter": mask_literals(document["filter"], quoted_names=True)}
 
 
-def _chosen(item: Verdict, known: Sequence[Family]) -> dict[str, Any]:
+def _chosen(item: Verdict, known: Sequence[Family], times_ms: Mapping[Index, float]) -> dict[str, Any]:
     keys = [family.config for family in known if family.name == item.index.family]
     return {
         "family": item.index.family,
         "columns": [item.index.column],
         "saving_ratio": item.progressive_saving_ratio,
+        "saving_ms": times_ms.get(item.index),
         "size_bytes": item.size_bytes,
         "config": keys[0].fragment(item.index.column) if keys and keys[0] else None,
     }

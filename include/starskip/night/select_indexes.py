@@ -24,7 +24,7 @@ from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.ledger.ledger import ledger_entries
-from starskip.advisor.ledger.standing import newest_by_index, refused_again
+from starskip.advisor.ledger.standing import interval_factors, newest_by_index, refused_again
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -55,7 +55,8 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     """
     tables = usable_tables(night, "votes", "select_indexes")
     snapshot_of = cache(night.store.snapshot)
-    found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of))
+    factors = interval_factors(ledger_entries(night.store))
+    found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of, factors))
     advised = {table: each for result in found.results for table, each in result.items()}
     parts = {table: each.part for table, each in advised.items()}
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
@@ -99,7 +100,11 @@ class _AdvisedTable:
 
 
 def _advised_tables(
-    engine: Engine, night: Night, snapshot_of: SnapshotSource, tables: Sequence[str]
+    engine: Engine,
+    night: Night,
+    snapshot_of: SnapshotSource,
+    interval_factors: tuple[float, float],
+    tables: Sequence[str],
 ) -> dict[str, _AdvisedTable]:
     overviews, faulty = without_faulty(
         {}, lambda names: read_overviews(engine, night.without_families(names), tables)
@@ -112,7 +117,15 @@ def _advised_tables(
     for table in tables:
         before = told[table].properties.get(NOT_USED, {}) if table in told else {}
         advised = partial(
-            _advised, engine, night, snapshot_of, staged, table, overviews.get(table), configs.get(table, ())
+            _advised,
+            engine,
+            night,
+            snapshot_of,
+            staged,
+            table,
+            overviews.get(table),
+            configs.get(table, ()),
+            interval_factors,
         )
         of_table, faults = without_faulty({**before, **faulty}, advised)
         if faults:
@@ -134,6 +147,7 @@ def _advised(
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
+    interval_factors: tuple[float, float],
     left_out: frozenset[str],
 ) -> _AdvisedTable:
     night = night.without_families(left_out)
@@ -168,7 +182,7 @@ def _advised(
             skips=[each.skips for each in measured.values() if each.skips is not None],
             decided_against=_decided_against(night, table),
         )
-    )
+    ).widened(*interval_factors)
     write_out(advice, families, configs)
     properties = {
         **_family_properties(advice, families),
@@ -212,6 +226,7 @@ def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.
             "table": advice.table,
             "kind": each.index.family,
             "column": each.index.column,
+            "saving_ms": None if rank is None else advice.index_times.columns.get(each.index),
             "shapes_helped": each.shapes_helped,
             "size_bytes": sizes.get(each.index),
         }
@@ -261,6 +276,7 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "unit": advice.unit,
         "latency": latency_document(advice.times, advice.mistrust) if advice.times else None,
         "time": advice.time.to_document() if advice.time else None,
+        "interval_factor": advice.interval_factor,
         "notes": list(advice.notes),
         "harmed": [each.to_document() for each in advice.harmed],
     }

@@ -24,6 +24,7 @@ from starskip.reports.advice_values import (
     SortOrder,
     TimeSavingEvidence,
 )
+from starskip.reports.applied_evidence import AppliedAdvice
 from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes, TimesEvidence
 
 SCHEMA_VERSION = 1
@@ -78,7 +79,8 @@ class Evidence:
     of families without a field here, by family. ``lake_only``: the table has no segments, so that only
     ``skipping`` has facts on it. ``answers``: chosen indexes of other families that serve whole queries.
     ``not_used``: families of users' own that failed, each with its fault. ``notes``: what no index that may
-    be chosen can do.
+    be chosen can do. ``applied``: what became of advice that was applied, null if none was.
+    ``interval_factor``: how much wider the intervals are than the models say, by past applications.
     """
 
     table: str
@@ -110,6 +112,8 @@ class Evidence:
     not_used: Mapping[str, str] = field(default_factory=dict)
     times: TimesEvidence | None = None
     notes: tuple[str, ...] = ()
+    applied: AppliedAdvice | None = None
+    interval_factor: float = 1.0
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

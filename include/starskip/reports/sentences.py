@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from starskip.advisor.families.families import named
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO
 from starskip.errors import printable
-from starskip.number_text import percent
+from starskip.number_text import decimal, percent
 from starskip.reports.evidence import Evidence
 from starskip.reports.log_values import DataQuality
 from starskip.reports.log_words import leaf_words, redaction_words
@@ -144,6 +144,13 @@ def gap_words(gap_ratio: float | None) -> str:
     if gap_ratio <= LEAST_GAP_RATIO:
         return ""
     return f" Time ended before the choice was proved: another could save up to {percent(gap_ratio)} more."
+
+
+def widened_words(factor: float) -> str:
+    """Return a sentence, after a space, on intervals that were widened; empty if they were not."""
+    if factor <= 1.0:
+        return ""
+    return f" Intervals are {decimal(factor)} times as wide as the model says: so far off were past savings."
 
 
 def known_words(code: str, words: Mapping[str, str]) -> str:

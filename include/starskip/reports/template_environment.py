@@ -42,6 +42,7 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
         "gap_words": sentences.gap_words,
+        "widened_words": sentences.widened_words,
         "kind_label": sentences.kind_label,
         "kind_noun": sentences.kind_noun,
         "kind_words": sentences.kind_words,

@@ -178,7 +178,8 @@ class DeploymentSettings(SettingsGroup):
     )
     max_bytes: int | None = setting(
         None,
-        "A change whose new indexes are forecast to take more, over all replicas, is refused.",
+        "A change is refused whose new indexes are forecast to take more over all replicas, or for which a "
+        "server needs more room while it holds old and new segments.",
         unit="bytes",
         at_least=1,
     )

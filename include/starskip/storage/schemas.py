@@ -255,6 +255,7 @@ RECOMMENDATIONS = pa.schema(
         ("rank", pa.int32()),
         ("individual_saving_ratio", pa.float64()),
         ("progressive_saving_ratio", pa.float64()),
+        ("saving_ms", pa.float64()),
         ("shapes_helped", pa.int64()),
         ("size_bytes", pa.int64()),
         ("reason", pa.string()),
@@ -263,8 +264,9 @@ RECOMMENDATIONS = pa.schema(
 )
 """One row a structure that was considered; ``verdict`` is "chosen", "refused" or "drop".
 
-Ratios are shares of all entries the table's queries scanned in filter; ``rank`` is 1 for the best
-chosen structure and null otherwise. The curve over K and the interval are properties of the part.
+Ratios are shares of all entries the table's queries scanned in filter; ``saving_ms``: milliseconds of a
+mean query, null without latencies, and of structures that are not chosen. ``rank`` is 1 for the best chosen
+structure and null otherwise. The curve over K and the interval are properties of the part.
 """
 
 STAR_TREE_BUILDS = pa.schema(
@@ -335,6 +337,12 @@ LEDGER = pa.schema(
         ("measured_saving_ms", pa.float64()),
         ("table_predicted_saving_ratio", pa.float64()),
         ("table_measured_saving_ratio", pa.float64()),
+        ("table_logged_ms", pa.float64()),
+        ("table_predicted_saving_ms", pa.float64()),
+        ("table_predicted_low_ms", pa.float64()),
+        ("table_predicted_high_ms", pa.float64()),
+        ("table_replayed_ms", pa.float64()),
+        ("table_measured_saving_ms", pa.float64()),
         ("reloaded_bytes", pa.int64()),
         ("reload_seconds", pa.float64()),
         ("detail", pa.string()),
@@ -345,6 +353,9 @@ LEDGER = pa.schema(
 ``source``: the night or file of the advice, ``application``: the run that applied it. ``config``: the keys of
 the table config that the index sets, as JSON. Savings are shares of all entries of the table's queries, and
 milliseconds a query; ``predicted_low`` and ``predicted_high``: the 90 % interval of the whole advice.
+``table_logged_ms``: a mean query's time by the log, of which the whole advice was predicted to save
+``table_predicted_saving_ms``; ``table_replayed_ms``: by the replay before the change. These, and the
+predicted savings of the whole, are null where only a part of the advice was approved.
 ``reloaded_bytes``: of the segments of the server that holds most, ``reload_seconds``: until all servers had
 reloaded theirs; the same in each row of an application.
 """

@@ -190,4 +190,6 @@ def test_a_change_beyond_a_bound_is_refused() -> None:
         require_within(forecast, DeploymentSettings(max_minutes=10), "events")
     with pytest.raises(ConfigError, match="2 MB over all replicas"):
         require_within(forecast, DeploymentSettings(max_bytes=1_000), "events")
+    with pytest.raises(ConfigError, match=r"a server is forecast to need 31\.2 MB of room"):
+        require_within(forecast, DeploymentSettings(max_bytes=10_000_000), "events")
     require_within(forecast, DeploymentSettings(), "events")

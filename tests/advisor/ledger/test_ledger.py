@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from starskip.advisor.ledger.advised_index import AdvisedIndex
+from starskip.advisor.latency.shape_times import TimeSaving
+from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.export_ledger import export_ledger
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
 from starskip.advisor.ledger.standing import (
     approved,
     drift,
-    interval_factor,
+    interval_factors,
     newest_by_index,
     refused_again,
     reload_rate,
@@ -47,7 +49,13 @@ def test_entries_come_back_as_they_went_in_and_in_their_order(store: ArtefactSto
     first = entry(Event.DEFERRED, until=date(2026, 12, 1), reason="after the sale")
     second = entry(Event.APPROVED, day=1)
     kept = entry(
-        Event.KEPT, day=2, application="a1", measured_saving_ratio=0.19, reloaded_bytes=10, reload_seconds=2.0
+        Event.KEPT,
+        day=2,
+        application="a1",
+        measured_saving_ratio=0.19,
+        table_predicted_time=TimeSaving(60.0, 30.0, 27.0, 33.0),
+        reloaded_bytes=10,
+        reload_seconds=2.0,
     )
     other = entry(Event.REJECTED, table="orders")
     add(store, first)
@@ -131,9 +139,39 @@ def test_intervals_grow_to_what_they_have_missed() -> None:
         return entry(Event.KEPT, application=f"a{number}", **told)
 
     misses = [applied(number, 0.2 + 0.05 * number) for number in range(1, 6)]
-    assert interval_factor(misses[:4]) == 1.0
-    assert interval_factor(misses) == pytest.approx(2.5)  # 0.25 off, where the interval is 0.1 wide each way
-    assert interval_factor([applied(number, 0.21) for number in range(5)]) == 1.0
+    assert interval_factors(misses[:4]) == (1.0, 1.0)
+    # 0.25 off, where the interval is 0.1 wide each way
+    assert interval_factors(misses) == (pytest.approx(2.5), 1.0)
+    assert interval_factors([applied(number, 0.21) for number in range(5)]) == (1.0, 1.0)
+
+
+def test_intervals_in_time_grow_by_shares_of_the_time_that_log_and_replay_show() -> None:
+    promised = TimeSaving(60.0, 30.0, 27.0, 33.0)
+    applied = [
+        entry(
+            Event.KEPT,
+            application=f"a{number}",
+            table_predicted_time=promised,
+            table_replayed_ms=20.0,
+            table_measured_saving_ms=10.0 - number,
+        )
+        for number in range(5)
+    ]
+    # The worst saved 30 % of its time, where 45 to 55 % were promised.
+    assert interval_factors(applied) == (1.0, pytest.approx(4.0))
+    assert interval_factors(applied[:4]) == (1.0, 1.0)
+
+
+def test_what_a_part_of_an_advice_saves_is_not_known() -> None:
+    def index(column: str, *, is_drop: bool = False) -> AdvisedIndex:
+        return AdvisedIndex("inverted", (column,), is_drop=is_drop)
+
+    time = TimeSaving(60.0, 30.0, 27.0, 33.0)
+    indexes = (index("city"), index("url"), index("old", is_drop=True))
+    advice = AdvisedChange("t", "2026-11-18", indexes, 0.5, (0.4, 0.6), time)
+    assert advice.only(["inverted:city", "inverted:url"]) == replace(advice, indexes=indexes[:2])
+    part = advice.only(["inverted:city", "without_inverted:old"])
+    assert (part.saving_ratio, part.interval, part.time) == (None, None, None)
 
 
 def test_the_ledger_is_exported_as_one_delta_table(store: ArtefactStore, tmp_path: Path) -> None:

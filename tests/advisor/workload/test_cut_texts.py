@@ -83,6 +83,8 @@ def test_cut_texts_of_one_form(length: int) -> None:
             + ["SELECT a FROM t WHERE isLate"],
             id="a boolean column",
         ),
+        pytest.param([f"{text} AND c BETWEEN 2 AND 4" for text in ROUTES], id="a number behind BETWEEN"),
+        pytest.param([f"{text} AND c BETWEEN 'a' AND d" for text in ROUTES], id="a column behind BETWEEN"),
         pytest.param([f"EXPLAIN PLAN FOR {text}" for text in ROUTES], id="explained"),
         pytest.param([f"{text} AND c[1:2] = 3" for text in ROUTES], id="not understood before its end"),
         pytest.param([f"{text} OPTION(timeoutMs=10)" for text in ROUTES], id="options behind"),

@@ -9,6 +9,7 @@ from typing import Any
 
 from starskip.advisor.families.families import known_families, named
 from starskip.advisor.families.family import Family
+from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.run.artefact_rows import published_rows
 from starskip.advisor.run.night import Night
@@ -34,8 +35,11 @@ def change_of_night(night: Night, table: str) -> AdvisedChange:
         *(_of_answer(each) for each in properties.get("answers", ())),
         *(_of_column(row, None, is_drop=True) for row in rows if row["verdict"] == "drop"),
     ]
-    combined = properties.get("combined") or {}
-    return _change(table, night.date_text, indexes, combined)
+    latency, told = properties.get("latency") or {}, properties.get("time")
+    time = None
+    if told and latency.get("trusted"):
+        time = TimeSaving(told["ms_per_query"], told["saving_ms"], *told["interval_ms"])
+    return _change(table, night.date_text, indexes, properties.get("combined") or {}, time)
 
 
 def change_of_file(path: str, table: str, config: Mapping[str, Any]) -> AdvisedChange:
@@ -130,17 +134,28 @@ def _of_tune(path: str, table: str, told: Mapping[str, Any]) -> AdvisedChange:
     for drop in told.get("drops", ()):
         (column,) = drop["columns"]
         indexes.append(_of_column({"kind": drop["kind"], "column": column}, None, is_drop=True))
-    return _change(table, path, indexes, told.get("combined") or {})
+    latency, interval_ms = told.get("latency") or {}, told.get("predicted_interval_ms")
+    time = None
+    if interval_ms and latency.get("trusted"):
+        time = TimeSaving(latency["ms_per_query"], told["predicted_saving_ms"], *interval_ms)
+    return _change(table, path, indexes, told.get("combined") or {}, time)
 
 
 def _change(
-    table: str, source: str, indexes: Sequence[AdvisedIndex], combined: Mapping[str, Any]
+    table: str,
+    source: str,
+    indexes: Sequence[AdvisedIndex],
+    combined: Mapping[str, Any],
+    time: TimeSaving | None,
 ) -> AdvisedChange:
+    """Return the advice; without ``time``, no index has a time that anybody should rely on."""
     interval = combined.get("interval")
     low, high = interval or (combined.get("low"), combined.get("high"))
     saving = combined.get("saving_ratio")
     known = None if low is None or high is None else (float(low), float(high))
-    return AdvisedChange(table, source, _told_apart(indexes), saving, known)
+    if time is None:
+        indexes = [replace(each, saving_ms=None) for each in indexes]
+    return AdvisedChange(table, source, _told_apart(indexes), saving, known, time)
 
 
 def _told_apart(indexes: Sequence[AdvisedIndex]) -> tuple[AdvisedIndex, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from enum import Enum
 from typing import Any
 
 import psutil
 
+from starskip.advisor.deployment.judgement import Saving
+from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.pinot.config_change import KeyChange
 
@@ -63,10 +65,13 @@ class Application:
     forecast: Mapping[str, float] = field(default_factory=dict)
     saving_ratio: float | None = None
     interval: tuple[float, float] | None = None
+    time: TimeSaving | None = None
     reason: str = ""
     is_measured_bad: bool = False
     verdicts: Sequence[Mapping[str, Any]] = ()
     measured_saving_ratio: float | None = None
+    replayed_ms: float | None = None
+    measured_saving_ms: float | None = None
     reloaded_bytes: int | None = None
     reload_seconds: float = 0.0
     step: int = 0
@@ -109,6 +114,7 @@ class Application:
             "canary": list(self.canary),
             "forecast": dict(self.forecast),
             "interval": list(self.interval) if self.interval else None,
+            "time": asdict(self.time) if self.time else None,
             "verdicts": [dict(each) for each in self.verdicts],
         }
 
@@ -124,6 +130,7 @@ class Application:
                 "indexes": tuple(map(AdvisedIndex.from_json, document["indexes"])),
                 "canary": tuple(document["canary"]),
                 "interval": (interval[0], interval[1]) if interval else None,
+                "time": TimeSaving(**document["time"]) if document["time"] else None,
             }
         )
 
@@ -132,3 +139,60 @@ def this_process() -> dict[str, Any]:
     """Return the fields that name this process."""
     started = psutil.Process().create_time()
     return {"host": socket.gethostname(), "pid": os.getpid(), "process_started": started}
+
+
+KEPT, REVERTED = "kept", "reverted"
+"""Verdicts on an index."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of a run; ``state``: applied, reverted or unchanged; ``reason``: why, for people."""
+
+    table: str
+    before: str
+    after: str
+    forecast: Mapping[str, float]
+    verdicts: Sequence[Mapping[str, Any]] = ()
+    state: str = "unchanged"
+    reason: str = field(default="", compare=False)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document that ``--format json`` prints."""
+        return {
+            "table": self.table,
+            "before": self.before,
+            "after": self.after,
+            "forecast": dict(self.forecast),
+            "verdicts": [dict(each) for each in self.verdicts],
+            "state": self.state,
+        }
+
+
+def verdict_of(
+    index: AdvisedIndex, verdict: str, detail: str, measured: Saving | None = None
+) -> dict[str, Any]:
+    """Return the verdict on an index as commands print it; ``measured``: None if no query was replayed."""
+    return {
+        "index": index.name,
+        "predicted_saving_ratio": index.saving_ratio,
+        "measured_saving_ratio": measured.ratio if measured else None,
+        "predicted_saving_ms": index.saving_ms,
+        "measured_saving_ms": measured.ms if measured else None,
+        "verdict": verdict,
+        "detail": detail,
+    }
+
+
+def outcome_of(application: Application) -> Outcome:
+    """Return the outcome of an application that is over."""
+    state = {State.KEPT: "applied", State.REVERTED: "reverted"}.get(application.state, "unchanged")
+    return Outcome(
+        application.table,
+        application.before,
+        application.after,
+        application.forecast,
+        application.verdicts,
+        state,
+        application.reason,
+    )

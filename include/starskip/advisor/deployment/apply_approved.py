@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
+from starskip.advisor.deployment.application import Outcome
 from starskip.advisor.deployment.asked_application import Asked, apply_prepared, go_on, prepare
 from starskip.advisor.deployment.journal import Journal
-from starskip.advisor.deployment.outcome import Outcome
 from starskip.advisor.deployment.replayed_workload import night_workload
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import approved, approved_advice

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from starskip.advisor.deployment.application import Application, State
+from starskip.advisor.deployment.application import Application, Outcome, State, outcome_of
 from starskip.advisor.deployment.deployment import apply_plan, resume
 from starskip.advisor.deployment.forecast import Forecast, forecast_of, require_within
 from starskip.advisor.deployment.journal import Journal
-from starskip.advisor.deployment.outcome import Outcome, outcome_of
 from starskip.advisor.deployment.plan import Plan, config_of, plan_of
 from starskip.advisor.deployment.run import Run
 from starskip.advisor.deployment.statements import replayed_statements

@@ -12,8 +12,14 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from starskip.advisor.deployment.application import Application, State
-from starskip.advisor.deployment.baseline import Baseline
+from starskip.advisor.deployment.application import (
+    KEPT,
+    Application,
+    Outcome,
+    State,
+    outcome_of,
+    verdict_of,
+)
 from starskip.advisor.deployment.forecast import Forecast
 from starskip.advisor.deployment.hidden_index import hiding_options
 from starskip.advisor.deployment.judgement import (
@@ -25,9 +31,8 @@ from starskip.advisor.deployment.judgement import (
     savings_by_index,
 )
 from starskip.advisor.deployment.live_table import Written
-from starskip.advisor.deployment.outcome import KEPT, Outcome, outcome_of
 from starskip.advisor.deployment.plan import Plan
-from starskip.advisor.deployment.replay import Measured, replay
+from starskip.advisor.deployment.replay import Baseline, Measured, replay
 from starskip.advisor.deployment.run import BrokerGone, Run
 from starskip.advisor.deployment.statements import Statement
 from starskip.advisor.deployment.table_segments import newest_first, table_size, wanted_of
@@ -35,13 +40,14 @@ from starskip.advisor.deployment.take_back import are_ours_or_old, note_in_ledge
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event
 from starskip.errors import AccessRefused, ConfigError, ForeignConfig, SourceOutage, printable
-from starskip.number_text import percent
+from starskip.number_text import decimal, percent
 from starskip.pinot.config_change import config_digest, has_changes
 
 _CANARY_PASSES = 2
 _CONFIRMING = 3
 """Replays more before a shape counts as slower: the load of others comes and goes, an index's harm stays."""
 _SHOWN_FAULTS = 3
+_NOT_REPLAYED = "no query was replayed"
 
 
 def apply_plan(
@@ -54,6 +60,7 @@ def apply_plan(
     plan, needed = without_needed_drops(run, plan, statements)
     if not plan.changes:
         return Outcome(plan.table, plan.before, plan.after, forecast.to_json(), reason="; ".join(needed))
+    advice = advice.only([each.name for each in plan.indexes])
     segments = run.live.segments()
     if not statements:
         run.say("no query is at hand to replay: the change is judged by its segments alone (--log, --config)")
@@ -81,6 +88,7 @@ def apply_plan(
         forecast=forecast.to_json(),
         saving_ratio=advice.saving_ratio,
         interval=advice.interval,
+        time=advice.time,
     )
     run.application = run.journal.begin(application, Baseline(tuple(statements), tuple(before)).to_json())
     run.say(f"putting the config of {plan.table}")
@@ -218,27 +226,23 @@ def _measured(run: Run, baseline: Baseline, config: Mapping[str, Any]) -> Outcom
     verdicts = []
     for index in application.indexes:
         measured, how = by_index[index.name]
-        is_measured = bool(statements)
-        detail = (
-            f"{saving_words(index.saving_ratio, measured)}, {how}" if is_measured else "no query was replayed"
+        detail = f"{saving_words(index.saving_ratio, measured)}, {how}" if statements else _NOT_REPLAYED
+        verdicts.append(verdict_of(index, KEPT, detail, measured if statements else None))
+    run.application = replace(run.application, verdicts=verdicts)
+    if statements:
+        run.application = replace(
+            run.application,
+            measured_saving_ratio=whole.ratio,
+            replayed_ms=whole.before_ms,
+            measured_saving_ms=whole.ms,
         )
-        verdicts.append(
-            {
-                "index": index.name,
-                "predicted_saving_ratio": index.saving_ratio,
-                "measured_saving_ratio": measured.ratio if is_measured else None,
-                "predicted_saving_ms": index.saving_ms,
-                "measured_saving_ms": measured.ms if is_measured else None,
-                "verdict": KEPT,
-                "detail": detail,
-            }
-        )
-    total = whole.ratio if statements else None
-    run.application = replace(run.application, verdicts=verdicts, measured_saving_ratio=total)
     if faults:
         return _refuted(run, "", faults)
     _require_ours(run)
-    told = f"measured: {percent(whole.ratio)} of all entries saved" if statements else "no query was replayed"
+    told = _NOT_REPLAYED
+    if statements:
+        saved = f"{decimal(whole.ms)} of {decimal(whole.before_ms)} ms a query"
+        told = f"measured: {percent(whole.ratio)} of all entries saved, {saved}"
     note_in_ledger(run, Event.KEPT, told)
     run.record(State.KEPT, reason=told)
     run.say(told)

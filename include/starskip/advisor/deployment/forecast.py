@@ -116,6 +116,13 @@ def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -
             f"and deployment.max_bytes allows {size(bounds.max_bytes)}: apply fewer, or raise it",
             setting="deployment.max_bytes",
         )
+    if bounds.max_bytes is not None and forecast.room_bytes > bounds.max_bytes:
+        raise ConfigError(
+            f"table {table}: a server is forecast to need {size(forecast.room_bytes)} of room while it holds "
+            f"old and new segments, and deployment.max_bytes allows {size(bounds.max_bytes)}: apply fewer "
+            "indexes, or raise it",
+            setting="deployment.max_bytes",
+        )
 
 
 def _minutes(minutes: float) -> str:

@@ -48,10 +48,14 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Measured saving of an index or of all: a share of all entries, and milliseconds a query."""
+    """Measured saving of an index or of all: a share of all entries, and milliseconds a query.
+
+    ``before_ms``: what a mean query took before.
+    """
 
     ratio: float
     ms: float
+    before_ms: float = 0.0
 
 
 def faults_of(
@@ -158,7 +162,7 @@ def saving(
     totals: Sequence[Measured] | None = None,
 ) -> Saving:
     """Return the saving, of each statement its part in ``shares``, as a share of ``totals`` or ``before``."""
-    entries = total = ms = queries = 0.0
+    entries = total = ms = before_ms = queries = 0.0
     parts = shares or [1.0] * len(statements)
     for statement, was, now, part, whole in zip(
         statements, before, after, parts, totals or before, strict=True
@@ -169,7 +173,10 @@ def saving(
         total += statement.queries * whole.grown_to(now.documents).entries
         entries += part * statement.queries * (was.grown_to(now.documents).entries - now.entries)
         ms += part * statement.queries * (was.best_ms - now.best_ms)
-    return Saving(entries / total if total else 0.0, ms / queries if queries else 0.0)
+        before_ms += statement.queries * was.best_ms
+    if not queries:
+        return Saving(0.0, 0.0)
+    return Saving(entries / total if total else 0.0, ms / queries, before_ms / queries)
 
 
 def savings_by_index(

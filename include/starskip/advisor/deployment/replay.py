@@ -8,7 +8,7 @@ pass: what the machine does besides meets all of them alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from starskip.advisor.deployment.statements import Statement
@@ -52,6 +52,29 @@ class Measured:
         ratio = documents / self.documents
         in_filter, post_filter = round(self.in_filter * ratio), round(self.post_filter * ratio)
         return replace(self, in_filter=in_filter, post_filter=post_filter, documents=documents)
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The replayed statements, and what each cost before a change: a later process judges by it."""
+
+    statements: tuple[Statement, ...]
+    before: tuple[Measured, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON."""
+        return {
+            "statements": [asdict(each) for each in self.statements],
+            "before": [asdict(each) for each in self.before],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Baseline:
+        """Return the baseline that ``to_json`` wrote."""
+        return cls(
+            tuple(map(Statement.from_json, document["statements"])),
+            tuple(Measured(**each) for each in document["before"]),
+        )
 
 
 @dataclass(slots=True)

@@ -7,9 +7,15 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from starskip.advisor.deployment.application import Application, State
+from starskip.advisor.deployment.application import (
+    REVERTED,
+    Application,
+    Outcome,
+    State,
+    outcome_of,
+    verdict_of,
+)
 from starskip.advisor.deployment.live_table import Written
-from starskip.advisor.deployment.outcome import REVERTED, Outcome, outcome_of
 from starskip.advisor.deployment.reloading import bad_segments, undone_segments
 from starskip.advisor.deployment.run import Run
 from starskip.advisor.deployment.table_segments import looked_at, tree_count, wanted_of
@@ -118,16 +124,7 @@ def _finish(run: Run) -> None:
     config = run.live.config()
     others = "" if config_digest(config) == application.before else "; other keys of the config have changed"
     verdicts = [{**each, "verdict": REVERTED} for each in application.verdicts] or [
-        {
-            "index": each.name,
-            "predicted_saving_ratio": each.saving_ratio,
-            "measured_saving_ratio": None,
-            "predicted_saving_ms": each.saving_ms,
-            "measured_saving_ms": None,
-            "verdict": REVERTED,
-            "detail": application.reason,
-        }
-        for each in application.indexes
+        verdict_of(each, REVERTED, application.reason) for each in application.indexes
     ]
     verdicts = [{**each, "detail": _because(each["detail"], application.reason)} for each in verdicts]
     reason = f"{application.reason}{others}"
@@ -164,6 +161,9 @@ def note_in_ledger(run: Run, event: Event, reason: str) -> None:
                 measured_saving_ms=verdict.get("measured_saving_ms"),
                 table_predicted_saving_ratio=application.saving_ratio,
                 table_measured_saving_ratio=application.measured_saving_ratio,
+                table_predicted_time=application.time,
+                table_replayed_ms=application.replayed_ms,
+                table_measured_saving_ms=application.measured_saving_ms,
                 reloaded_bytes=application.reloaded_bytes,
                 reload_seconds=application.reload_seconds or None,
                 detail=str(verdict.get("detail", "")),

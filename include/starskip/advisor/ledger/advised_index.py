@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from starskip.advisor.families.index import DROP_PREFIX
+from starskip.advisor.latency.shape_times import TimeSaving
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +51,21 @@ class AdvisedIndex:
 
 @dataclass(frozen=True, slots=True)
 class AdvisedChange:
-    """The advice on one table; ``source``: the night or the file that it is from."""
+    """The advice on one table; ``source``: the night or the file that it is from.
+
+    ``saving_ratio``, ``interval``, ``time``: predicted of the whole, None where they are not known.
+    """
 
     table: str
     source: str
     indexes: tuple[AdvisedIndex, ...]
     saving_ratio: float | None = None
     interval: tuple[float, float] | None = None
+    time: TimeSaving | None = None
 
     def only(self, names: Sequence[str]) -> AdvisedChange:
-        """Return the advice with the indexes of these names alone."""
+        """Return the advice with the indexes of these names alone; what a part of it saves is not known."""
         chosen = tuple(each for each in self.indexes if each.name in names)
-        return AdvisedChange(self.table, self.source, chosen, self.saving_ratio, self.interval)
+        if all(each in chosen or each.is_drop for each in self.indexes):
+            return replace(self, indexes=chosen)
+        return AdvisedChange(self.table, self.source, chosen)

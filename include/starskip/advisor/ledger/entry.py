@@ -9,6 +9,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import Any
 
+from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 
 
@@ -29,7 +30,10 @@ class Event(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """An event of one index of a table; the fields are those of the schema LEDGER."""
+    """An event of one index of a table; the fields are those of the schema LEDGER.
+
+    ``table_predicted_time``: what the whole advice was predicted to save of a mean query's time.
+    """
 
     table: str
     at: datetime
@@ -45,13 +49,16 @@ class LedgerEntry:
     measured_saving_ms: float | None = None
     table_predicted_saving_ratio: float | None = None
     table_measured_saving_ratio: float | None = None
+    table_predicted_time: TimeSaving | None = None
+    table_replayed_ms: float | None = None
+    table_measured_saving_ms: float | None = None
     reloaded_bytes: int | None = None
     reload_seconds: float | None = None
     detail: str = ""
 
     def to_row(self) -> dict[str, Any]:
         """Return the entry as a row of the schema LEDGER."""
-        index = self.index
+        index, time = self.index, self.table_predicted_time
         return {
             **{name: getattr(self, name) for name in _PLAIN},
             "event": self.event.value,
@@ -66,6 +73,10 @@ class LedgerEntry:
             "predicted_bytes": index.size_bytes,
             "predicted_low": self.interval[0] if self.interval else None,
             "predicted_high": self.interval[1] if self.interval else None,
+            "table_logged_ms": time.ms_per_query if time else None,
+            "table_predicted_saving_ms": time.saving_ms if time else None,
+            "table_predicted_low_ms": time.low_ms if time else None,
+            "table_predicted_high_ms": time.high_ms if time else None,
         }
 
     @classmethod
@@ -83,11 +94,13 @@ class LedgerEntry:
             row["index"].partition("#")[2],
         )
         low, high = row["predicted_low"], row["predicted_high"]
+        time = [row[name] for name in _TIME]
         return cls(
             **{name: row[name] for name in _PLAIN},
             event=Event(row["event"]),
             index=index,
             interval=None if low is None or high is None else (low, high),
+            table_predicted_time=None if None in time else TimeSaving(*time),
         )
 
 
@@ -103,8 +116,12 @@ _PLAIN = (
     "measured_saving_ms",
     "table_predicted_saving_ratio",
     "table_measured_saving_ratio",
+    "table_replayed_ms",
+    "table_measured_saving_ms",
     "reloaded_bytes",
     "reload_seconds",
     "detail",
 )
 """Fields that rows hold as they are."""
+
+_TIME = ("table_logged_ms", "table_predicted_saving_ms", "table_predicted_low_ms", "table_predicted_high_ms")

@@ -41,7 +41,14 @@ def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange
         )
     newest = found[-1]
     indexes = tuple(each.index for each in found)
-    return AdvisedChange(table, newest.source, indexes, newest.table_predicted_saving_ratio, newest.interval)
+    return AdvisedChange(
+        table,
+        newest.source,
+        indexes,
+        newest.table_predicted_saving_ratio,
+        newest.interval,
+        newest.table_predicted_time,
+    )
 
 
 def refused_again(
@@ -93,24 +100,40 @@ def reload_rate(entries: Iterable[LedgerEntry]) -> float | None:
     return total / seconds if seconds else None
 
 
-def interval_factor(entries: Iterable[LedgerEntry]) -> float:
-    """Return the factor by which intervals must grow to have held nine in ten measured savings; 1 at least.
+def interval_factors(entries: Iterable[LedgerEntry]) -> tuple[float, float]:
+    """Return by how much intervals must grow to have held nine in ten measured savings, each 1 at least.
 
-    It is 1 as long as fewer than LEAST_APPLICATIONS applications were measured.
+    The first factor is of intervals in entries, the second of intervals in time. A factor is 1 as long as
+    fewer than LEAST_APPLICATIONS applications were measured.
     """
-    applied = {
-        each.application: (each.interval, each.table_predicted_saving_ratio, each.table_measured_saving_ratio)
-        for each in entries
-        if each.application
-    }
-    misses = sorted(
-        abs(measured - predicted) / max((interval[1] - interval[0]) / 2, _LEAST_HALF_WIDTH)
-        for interval, predicted, measured in applied.values()
-        if interval is not None and predicted is not None and measured is not None
-    )
-    if len(misses) < LEAST_APPLICATIONS:
+    applied = list({each.application: each for each in entries if each.application}.values())
+    return _factor(map(_entries_miss, applied)), _factor(map(_time_miss, applied))
+
+
+def _factor(misses: Iterable[float | None]) -> float:
+    known = sorted(miss for miss in misses if miss is not None)
+    if len(known) < LEAST_APPLICATIONS:
         return 1.0
-    return max(misses[ceil(0.9 * len(misses)) - 1], 1.0)
+    return max(known[ceil(0.9 * len(known)) - 1], 1.0)
+
+
+def _entries_miss(entry: LedgerEntry) -> float | None:
+    """Return by how many half widths of the interval a saving was missed, None if that is not known."""
+    predicted, measured = entry.table_predicted_saving_ratio, entry.table_measured_saving_ratio
+    if entry.interval is None or predicted is None or measured is None:
+        return None
+    half = (entry.interval[1] - entry.interval[0]) / 2
+    return abs(measured - predicted) / max(half, _LEAST_HALF_WIDTH)
+
+
+def _time_miss(entry: LedgerEntry) -> float | None:
+    """Return the same of the share of time: log and replay find servers busy in different ways."""
+    time, saved_ms = entry.table_predicted_time, entry.table_measured_saving_ms
+    if time is None or saved_ms is None or not entry.table_replayed_ms or time.ms_per_query <= 0:
+        return None
+    half = (time.high_ms - time.low_ms) / 2 / time.ms_per_query
+    missed = saved_ms / entry.table_replayed_ms - time.saving_ms / time.ms_per_query
+    return abs(missed) / max(half, _LEAST_HALF_WIDTH)
 
 
 def drift(entries: Sequence[LedgerEntry]) -> str:

@@ -39,7 +39,7 @@ from starskip.advisor.selection.refusals import refusals
 from starskip.advisor.selection.segment_notes import segment_notes
 from starskip.advisor.selection.table_advice import TableAdvice, TypicalEntries
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.time_saving import TimeSaving, time_saving
+from starskip.advisor.selection.time_saving import index_times, time_saving
 from starskip.advisor.selection.timed_tonight import in_unit_of, timed
 from starskip.advisor.selection.tonight import Tonight, tonight_of
 from starskip.advisor.selection.unneeded_indexes import unneeded_indexes
@@ -98,7 +98,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
     order = choose_order(judged, answers, columns)
     plain = in_unit_of(tonight, answers)
     told = told_in_entries(columns, judged, plain)
-    return TableAdvice(
+    advice = TableAdvice(
         question.table,
         tonight.log,
         judged.nights,
@@ -114,7 +114,6 @@ def _advised(question: TableQuestion) -> TableAdvice:
         unit=unit,
         mistrust=doubts,
         times=times,
-        time=_time(by_time, times, told, plain),
         notes=_notes(tonight, plain, told),
         harmed=harmed_shapes(
             told.lists,
@@ -124,6 +123,7 @@ def _advised(question: TableQuestion) -> TableAdvice:
             question.settings.scoring.pinot_version,
         ),
     )
+    return advice if by_time is None or times is None else _with_times(advice, by_time, times, told)
 
 
 def _unit(tonight: Tonight, times: ShapeTimes | None, doubts: str) -> str:
@@ -134,15 +134,16 @@ def _unit(tonight: Tonight, times: ShapeTimes | None, doubts: str) -> str:
     return MS if asked == MS or not doubts else ENTRIES
 
 
-def _time(
-    by_time: Tonight | None, times: ShapeTimes | None, told: ChosenColumns, plain: ChosenAnswers
-) -> TimeSaving | None:
-    if by_time is None or times is None:
-        return None
-    answers = in_unit_of(by_time, plain)
-    whole = told_lists(by_time)
+def _with_times(advice: TableAdvice, by_time: Tonight, times: ShapeTimes, told: ChosenColumns) -> TableAdvice:
+    """Return the advice with the time that it saves, as a whole and by index."""
+    window, whole = by_time.window, told_lists(by_time)
+    answers = in_unit_of(by_time, advice.answers)
     error = by_time.budget.model_error_ratio
-    return time_saving(by_time.window, times, whole, told.indexes, answers, error)
+    return replace(
+        advice,
+        time=time_saving(window, times, whole, told.indexes, answers, error),
+        index_times=index_times(window, whole, told.indexes, answers),
+    )
 
 
 def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:

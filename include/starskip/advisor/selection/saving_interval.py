@@ -30,6 +30,11 @@ class SavingInterval:
     low: float
     high: float
 
+    def widened(self, factor: float) -> SavingInterval:
+        """Return the saving with an interval ``factor`` times as wide."""
+        low = self.ratio - factor * (self.ratio - self.low)
+        return SavingInterval(self.ratio, low, min(self.ratio + factor * (self.high - self.ratio), 1.0))
+
 
 def saving_interval(
     lists: Sequence[VoteList],

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isinf
 from typing import Any
 
 from starskip.advisor.families.answer import AnswerOffer, Unit
 from starskip.advisor.families.verdict import Verdict
-from starskip.advisor.latency.shape_times import ShapeTimes
+from starskip.advisor.latency.shape_times import ShapeTimes, TimeSaving
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
 from starskip.advisor.selection.harmed_shapes import HarmedShape
 from starskip.advisor.selection.recommendation import Recommendation
-from starskip.advisor.selection.time_saving import TimeSaving
+from starskip.advisor.selection.time_saving import IndexTimes
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.logged_queries import LoggedQueries
 from starskip.settings.advice_groups import ENTRIES
@@ -40,6 +40,7 @@ class AdvisedAnswer:
     """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries.
 
     ``unit``: what its family counts savings in, if not in entries; ``amount``: how much of it is saved.
+    ``saving_ms``: milliseconds of a mean query, None without latencies.
     ``variant``: as in AnswerCandidate.
     """
 
@@ -52,6 +53,7 @@ class AdvisedAnswer:
     unit: Unit | None = None
     amount: float = 0.0
     variant: str = ""
+    saving_ms: float | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return the answer as JSON has it."""
@@ -61,6 +63,7 @@ class AdvisedAnswer:
             "family": self.family,
             "columns": list(self.columns),
             "saving_ratio": self.saving_ratio,
+            "saving_ms": self.saving_ms,
             **({"saving": saving} if saving else {}),
             "size_bytes": self.size_bytes,
             "config": self.config or None,
@@ -114,7 +117,8 @@ class TableAdvice:
     ``notes``: what no index that may be chosen can do. ``unit``: the unit in which the choice was made,
     "ms" or "entries"; curve, reasons of refusals and ``bound`` are in it, all other savings in entries.
     ``mistrust``: why the latency model cannot be trusted, empty if it can. ``times``: the model, and
-    ``time`` what all changes save by it; None if the log has no latencies.
+    ``time`` what all changes save by it; None if the log has no latencies. ``index_times``: the same by
+    index. ``interval_factor``: how much wider intervals are than the models say, by past applications.
     """
 
     table: str
@@ -134,8 +138,22 @@ class TableAdvice:
     mistrust: str = ""
     times: ShapeTimes | None = None
     time: TimeSaving | None = None
+    index_times: IndexTimes = field(default_factory=IndexTimes)
+    interval_factor: float = 1.0
     harmed: tuple[HarmedShape, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def widened(self, factor: float, time_factor: float) -> TableAdvice:
+        """Return the advice with wider intervals of savings in entries and in time."""
+        told = self.recommendation
+        curve = tuple(replace(point, saving=point.saving.widened(factor)) for point in told.curve)
+        return replace(
+            self,
+            recommendation=replace(told, saving=told.saving.widened(factor), curve=curve),
+            combined=replace(self.combined, saving=self.combined.saving.widened(factor)),
+            time=self.time.widened(time_factor) if self.time else None,
+            interval_factor=factor,
+        )
 
     @property
     def gap_ratio(self) -> float | None:
@@ -164,6 +182,7 @@ class TableAdvice:
                 answer.unit,
                 sum(answer.amounts.get(shape, 0.0) for shape in shapes),
                 answer.variant,
+                self.index_times.answers[position] if self.index_times.answers else None,
             )
             for position, answer in enumerate(self.answers.answers)
         ]

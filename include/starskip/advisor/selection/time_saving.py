@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import sqrt
-from typing import Any
 
 from starskip.advisor.families.index import Index
-from starskip.advisor.latency.shape_times import ShapeTimes
+from starskip.advisor.latency.shape_times import ShapeTimes, TimeSaving
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import combined_saving
 from starskip.advisor.selection.look_back import NightVotes
@@ -19,24 +18,6 @@ MISFIT_RATIO = 0.2
 """Error of what one shape saves of its time, as a standard deviation: prices of entries are rough."""
 UNSEEN_RATIO = 0.0125
 """Error of a query's time that no entries show, as a standard deviation: what it costs to have an index."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimeSaving:
-    """Time that a mean query saves, with the 90 % interval, of ``ms_per_query``, which it takes today."""
-
-    ms_per_query: float
-    saving_ms: float
-    low_ms: float
-    high_ms: float
-
-    def to_document(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
-        return {
-            "ms_per_query": self.ms_per_query,
-            "saving_ms": self.saving_ms,
-            "interval_ms": [self.low_ms, self.high_ms],
-        }
 
 
 def time_saving(
@@ -71,3 +52,33 @@ def time_saving(
     half = sqrt(of_entries**2 + Z_90**2 * ((of_rates / queries) ** 2 + unseen**2))
     high = min(saving_ms + half, times.ms_per_query)
     return TimeSaving(times.ms_per_query, saving_ms, saving_ms - half, max(high, saving_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class IndexTimes:
+    """Milliseconds that a mean query saves by each part of an advice; they add up to that of the whole.
+
+    ``columns``: by index, what it saves beyond the indexes ranked before it, of queries that no answer
+    serves. ``answers``: by position among the chosen answers.
+    """
+
+    columns: Mapping[Index, float] = field(default_factory=dict)
+    answers: tuple[float, ...] = ()
+
+
+def index_times(
+    window: NightVotes, lists: Sequence[VoteList], ranked: Sequence[Index], answers: ChosenAnswers
+) -> IndexTimes:
+    """Return the time saved by index; ``ranked``: the indexes, best first; all is timed."""
+    queries = sum(shape.queries for shape in window.shapes.values())
+    if not queries:
+        return IndexTimes()
+    left = answers.unanswered(lists)
+    columns: dict[Index, float] = {}
+    before = 0.0
+    for number, index in enumerate(ranked, start=1):
+        built = frozenset(ranked[:number])
+        saved = sum(votes.saving(built).entries for votes in left) / queries
+        columns[index], before = saved - before, saved
+    served = [answers.saving_entries(position) / queries for position in range(len(answers.answers))]
+    return IndexTimes(columns, tuple(served))

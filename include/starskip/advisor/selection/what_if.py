@@ -9,12 +9,12 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.families.families import reorders
-from starskip.advisor.latency.shape_times import ShapeTimes, fit_shape_times, mistrust
+from starskip.advisor.latency.shape_times import ShapeTimes, TimeSaving, fit_shape_times, mistrust
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.exclusive_orders import exclusive_orders
 from starskip.advisor.selection.saving_interval import SavingInterval, saving_interval
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.time_saving import TimeSaving, time_saving
+from starskip.advisor.selection.time_saving import time_saving
 from starskip.advisor.selection.timed_tonight import timed
 from starskip.advisor.selection.tonight import Tonight, tonight_of
 from starskip.advisor.selection.tune_tables import TuneRequest, scored_tables

@@ -33,7 +33,8 @@ _MOST_TEXTS = 8
 _MOST_NAMES = 1_000
 _SAMPLED_ROWS = 512
 _TAIL = 80
-_BARE_NAME = r"(?i)\b(?:WHERE|AND|OR|NOT) +(?P<name>\"?[\w.$]+\"?)$"
+_BARE_NAME = r"(?i)(?P<between>\bBETWEEN +\S+ +)?\b(?:WHERE|AND|OR|NOT) +(?P<name>\"?[A-Za-z_$][\w.$]*\"?)$"
+"""A name at the end of a text, where a condition must stand unless it is the second end of a BETWEEN."""
 _FROM = re.compile(r"\bFROM +\S", re.IGNORECASE)
 _QUERY = re.compile(r"[( ]*(?:SET|SELECT|WITH)\b", re.IGNORECASE)
 _WORDS_AT_END = 2
@@ -126,7 +127,7 @@ def text_lengths(batch: pa.RecordBatch) -> TextLengths:
         length,
         frozenset(sorted(texts)[:2]),
         any(_is_unfinished(text, form) for text, form in looked_at),
-        frozenset(found["name"] for found in bare if found),
+        frozenset(found["name"] for found in bare if found and not found["between"]),
         _ending_names(batch.slice(0, _SAMPLED_ROWS), below=length),
     )
 
@@ -157,11 +158,11 @@ def cut_words(lengths: Collection[int]) -> list[str]:
 def _ending_names(batch: pa.RecordBatch, below: int) -> dict[str, int]:
     """Return names that end queries in place of a condition, with the length of the shortest query."""
     queries = batch.filter(pc.equal(batch.column("kind"), "query")).column("query_text")
-    names = pc.struct_field(pc.extract_regex(pc.utf8_slice_codeunits(queries, -_TAIL), _BARE_NAME), "name")
+    ends = pc.extract_regex(pc.utf8_slice_codeunits(queries, -_TAIL), _BARE_NAME).to_pylist()
     found: dict[str, int] = {}
-    for name, length in zip(names.to_pylist(), pc.utf8_length(queries).to_pylist(), strict=True):
-        if name and length < below:
-            found[name] = min(length, found.get(name, length))
+    for end, length in zip(ends, pc.utf8_length(queries).to_pylist(), strict=True):
+        if end and not end["between"] and length < below:
+            found[end["name"]] = min(length, found.get(end["name"], length))
     return found
 
 
