@@ -107,6 +107,7 @@ def night_advice(night: Night | None, recommendation: str, table: str) -> Advise
 
 def advice_place(config: str, store: str, settings_given: Mapping[str, Any]) -> AdvicePlace:
     """Return the place that the options of ``config_and_store`` name, with settings from other options."""
+    from starskip.advisor.families.families import load_families
     from starskip.night.configuration.checked_overrides import checked_overrides
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
     from starskip.storage.artefact_store import ArtefactStore
@@ -120,7 +121,5 @@ def advice_place(config: str, store: str, settings_given: Mapping[str, Any]) -> 
         return AdvicePlace(ArtefactStore(storage_for(store or STORE)), settings, None)
     now = datetime.now(UTC)
     night = night_from_config(config, NightArguments(now.date(), "by hand", now, settings=given), os.environ)
-    from starskip.advisor.families.families import load_families
-
     load_families(night.family_modules)
     return AdvicePlace(night.store, night.settings, night)

@@ -12,6 +12,7 @@ from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.source_options import segments_option
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import printable
@@ -24,13 +25,7 @@ SPELLINGS = {"-segments": "--segments", "-out": "--output", "-tables": "--tables
 
 
 @click.command(name="collect-metadata", cls=SeveralValues, spellings=SPELLINGS)
-@click.option(
-    "--segments",
-    required=True,
-    metavar="DIR",
-    type=click.Path(),
-    help="Folder of tableNameWithoutType/*.tar.gz.",
-)
+@segments_option(required=True)
 @output_option("FILE|DIR", "The file to write; in a folder it is called metadata.json.", required=True)
 @tables_option("all that have a folder")
 @format_option(note=" The file is always JSON.")

@@ -76,13 +76,13 @@ def decide(
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.advisor.ledger.ledger import add_entries, ledger_entries
 
-    if sum((approve, bool(reject), until is not None)) > 1:
+    decisions = sum((approve, bool(reject), until is not None))
+    if decisions > 1:
         raise click.UsageError("give one of --approve, --reject and --defer-until")
-    is_decision = approve or bool(reject) or until is not None
-    if is_decision and not table:
+    if decisions and not table:
         raise click.UsageError("name the TABLE to decide on")
     place = advice_place(config, store, {})
-    if is_decision:
+    if decisions:
         found = _entries(place, table, recommendation, indexes, who or person(), reject, until)
         add_entries(place.store, found, created_at=found[0].at, created_by=found[0].who)
     else:

@@ -12,7 +12,7 @@ import click
 from starskip.cli.command_group import CommandGroup
 from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.output_option import output_option
-from starskip.cli.pinot_apply import apply, revert
+from starskip.cli.pinot_apply import BROKER, CONTROLLER, apply, revert
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
@@ -46,18 +46,8 @@ pinot.add_command(revert)
 
 
 @pinot.command(name="pull", cls=SeveralValues, spellings={"--out": "--output"})
-@click.option(
-    "--controller",
-    default="",
-    metavar="URL",
-    help="The controller, such as http://pinot:9000. [default: STARSKIP_PINOT_CONTROLLER]",
-)
-@click.option(
-    "--broker",
-    default="",
-    metavar="URL",
-    help="A broker, such as http://pinot:8099; without it the controller hands queries to one.",
-)
+@CONTROLLER
+@BROKER
 @output_option("DIR", "Folder to write: new, empty, or of a former pull.", required=True)
 @tables_option("all that Pinot has")
 @setting_option("--window-rows", "scoring.window_rows_per_table", metavar="N")

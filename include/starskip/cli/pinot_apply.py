@@ -13,6 +13,7 @@ from starskip.cli.advice_place import advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.setting_option import setting_option
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.source_options import log_option
 from starskip.cli.to_stderr import note
 from starskip.errors import printable
 from starskip.extras import needing_extra
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from starskip.advisor.deployment.application import Outcome
     from starskip.advisor.deployment.asked_application import Prepared
 
-_CONTROLLER = click.option(
+CONTROLLER = click.option(
     "--controller",
     default="",
     metavar="URL",
     help="The controller, such as http://pinot:9000. [default: STARSKIP_PINOT_CONTROLLER]",
 )
-_BROKER = click.option(
+BROKER = click.option(
     "--broker",
     default="",
     metavar="URL",
@@ -37,8 +38,8 @@ _TABLE = click.option("--table", required=True, metavar="T", help="The table, or
 
 
 @click.command(name="apply", cls=SeveralValues, several=("--log",))
-@_CONTROLLER
-@_BROKER
+@CONTROLLER
+@BROKER
 @_TABLE
 @click.option(
     "--recommendation",
@@ -48,14 +49,7 @@ _TABLE = click.option("--table", required=True, metavar="T", help="The table, or
     "[default: what the ledger holds as approved]",
 )
 @config_and_store
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    metavar="PATH...",
-    type=click.Path(),
-    help="Logs whose queries are replayed; left out: the workload of the night.",
-)
+@log_option(" Their queries are replayed; left out: the workload of the night.")
 @click.option("--dry-run", is_flag=True, help="Only show plan and forecast, as without --yes.")
 @click.option("--yes", is_flag=True, help="Apply it.")
 @setting_option("--canary", "deployment.canary_segments", metavar="N")
@@ -130,8 +124,8 @@ def apply(
 
 
 @click.command(name="revert")
-@_CONTROLLER
-@_BROKER
+@CONTROLLER
+@BROKER
 @_TABLE
 @config_and_store
 @format_option()

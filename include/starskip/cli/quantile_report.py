@@ -12,6 +12,7 @@ from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.source_options import log_option
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import printable
@@ -29,15 +30,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 @click.command(name="quantile-report", cls=SeveralValues, several=("--log",), spellings=SPELLINGS)
-@click.option(
-    "--log",
-    "logs",
-    required=True,
-    multiple=True,
-    metavar="PATH...",
-    type=click.Path(),
-    help="Log files, folders or globs.",
-)
+@log_option(required=True)
 @tables_option("all of the log")
 @setting_option("--message-field", "log.message_field", metavar="FIELD")
 @setting_option("--formats", "log.formats", metavar="MODULE[,MODULE...]")

@@ -14,6 +14,7 @@ from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.source_options import log_option, segments_option
 from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import note, warn
 from starskip.cli.user_modules import located_faults
@@ -42,21 +43,8 @@ SPELLINGS = {
     several=("--log", "--table-config", "-o", "--output", "--config-out"),
     spellings=SPELLINGS,
 )
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    metavar="PATH...",
-    type=click.Path(),
-    help="Log files, folders or globs. Left out: a guess from cardinalities.",
-)
-@click.option(
-    "--segments",
-    default="",
-    metavar="DIR",
-    type=click.Path(),
-    help="Folder of tableNameWithoutType/*.tar.gz.",
-)
+@log_option(" Left out: a guess from cardinalities.")
+@segments_option()
 @click.option(
     "--metadata",
     default="",

@@ -11,6 +11,7 @@ from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.source_options import log_option, segments_option
 from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import BAD_INPUT, ConfigError, printable
@@ -24,22 +25,8 @@ _NONE = "none"
 
 
 @click.command(name="what-if", cls=SeveralValues, several=("--log", "--table-config"))
-@click.option(
-    "--log",
-    "logs",
-    multiple=True,
-    required=True,
-    metavar="PATH...",
-    type=click.Path(),
-    help="Log files, folders or globs.",
-)
-@click.option(
-    "--segments",
-    required=True,
-    metavar="DIR",
-    type=click.Path(),
-    help="Folder of tableNameWithoutType/*.tar.gz.",
-)
+@log_option(required=True)
+@segments_option(required=True)
 @tables_option("all of the log")
 @table_config_option
 @click.option(

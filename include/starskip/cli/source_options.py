@@ -1,0 +1,29 @@
+"""``--log`` and ``--segments``: what commands on Pinot's tables read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def log_option(more: str = "", *, required: bool = False) -> Callable[[F], F]:
+    """Return the option, whose values are called ``logs``; ``more``: further words of its help."""
+    words = f"Log files, folders or globs.{more}"
+    kind, names = click.Path(), ("--log", "logs")
+    return click.option(*names, multiple=True, required=required, metavar="PATH...", type=kind, help=words)
+
+
+def segments_option(*, required: bool = False) -> Callable[[F], F]:
+    """Return the option."""
+    return click.option(
+        "--segments",
+        default=None if required else "",
+        required=required,
+        metavar="DIR",
+        type=click.Path(),
+        help="Folder of tableNameWithoutType/*.tar.gz.",
+    )
