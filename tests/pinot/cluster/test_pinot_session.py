@@ -29,6 +29,7 @@ from starskip.pinot.cluster.open_cluster import PinotCluster, open_cluster
 from starskip.pinot.cluster.pinot_address import PinotAddress
 from starskip.pinot.cluster.pull_table import PullBounds
 from starskip.pinot.cluster.pull_tables import pull_tables
+from starskip.pinot.replay_mark import REPLAY_OPTIONS, is_marked, marked
 
 SECRET = "Basic c2VjcmV0"
 JSON = "application/json"
@@ -238,6 +239,16 @@ def test_queries_are_sent(answering: Answering, cluster: PinotCluster, sql: str)
     body = json.loads(answering.asked[0][3])
     assert body["sql"] == f"SET skipIndexes = 'a=inverted,range&b=inverted'; {sql}"
     assert body["queryOptions"] == "useStarTree=false;timeoutMs=10000"
+
+
+def test_a_replay_is_known_by_its_start_whatever_options_it_has(
+    answering: Answering, cluster: PinotCluster
+) -> None:
+    answering.answers = [(200, JSON, "{}")]
+    cluster.broker.ask(marked("SELECT 1"), {**REPLAY_OPTIONS, "skipIndexes": "it's=inverted"})
+    sent = json.loads(answering.asked[0][3])["sql"]
+    assert is_marked(sent.encode())
+    assert sent == "/* starskip: replay */ SET skipIndexes = 'it''s=inverted'; SELECT 1"
 
 
 @pytest.mark.parametrize(

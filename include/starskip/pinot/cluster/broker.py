@@ -9,6 +9,7 @@ from typing import Any
 
 from starskip.errors import MissingSource, SourceError, SourceOutage, UnsupportedQuery, first_line
 from starskip.pinot.cluster.pinot_session import PinotSession
+from starskip.pinot.replay_mark import REPLAY_COMMENT
 
 QUERY_MS = 10_000
 _SLACK_SECONDS = 5.0
@@ -83,9 +84,12 @@ class Broker:
         texts["timeoutMs"] = str(timeout_ms)
         # Values with separators in them go as statements.
         plain = {name: text for name, text in texts.items() if _NO_SEPARATOR.fullmatch(text)}
-        settings = [f"SET {n} = '{texts[n]}'; " for n in texts if n not in plain]
+        quoted = {name: text.replace("'", "''") for name, text in texts.items() if name not in plain}
+        settings = "".join(f"SET {name} = '{text}'; " for name, text in quoted.items())
+        # The comment that marks a replay stays in front: the reader of the log looks for it there.
+        mark = f"{REPLAY_COMMENT} " if sql.startswith(f"{REPLAY_COMMENT} ") else ""
         body = {
-            "sql": "".join(settings) + sql,
+            "sql": mark + settings + sql.removeprefix(mark),
             "queryOptions": ";".join(f"{name}={text}" for name, text in plain.items()),
         }
         answer = self.session.request(
