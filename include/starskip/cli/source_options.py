@@ -20,7 +20,7 @@ def log_option(more: str = "", *, required: bool = False) -> Callable[[F], F]:
 def segments_option(*, required: bool = False) -> Callable[[F], F]:
     """Return the option."""
     # For click a default of None is a value, too.
-    default = {} if required else {"default": ""}
+    default: dict[str, Any] = {} if required else {"default": ""}
     return click.option(
         "--segments",
         **default,
