@@ -8,6 +8,7 @@ from starskip.advisor.deployment.application import Outcome
 from starskip.advisor.deployment.asked_application import Asked, apply_prepared, go_on, prepare
 from starskip.advisor.deployment.journal import Journal
 from starskip.advisor.deployment.replayed_workload import night_workload
+from starskip.advisor.ledger.entry import LedgerEntry
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import approved, approved_advice
 from starskip.advisor.run.night import Night
@@ -18,9 +19,10 @@ from starskip.pinot.hybrid_tables import without_type
 
 def approved_tables(night: Night) -> list[str]:
     """Return the tables with something to do: approved advice, or an application that was cut short."""
-    entries = ledger_entries(night.store)
-    tables = dict.fromkeys(each.table for each in entries)
-    found = [table for table in tables if approved([each for each in entries if each.table == table])]
+    by_table: dict[str, list[LedgerEntry]] = {}
+    for entry in ledger_entries(night.store):
+        by_table.setdefault(entry.table, []).append(entry)
+    found = [table for table, entries in by_table.items() if approved(entries)]
     found += [each.advised_table for each in Journal(night.store, "").all() if not each.is_over]
     return [table for table in dict.fromkeys(found) if night.wants(table)]
 
