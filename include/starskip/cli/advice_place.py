@@ -14,6 +14,7 @@ import click
 
 from starskip.cli.setting_option import given_settings
 from starskip.errors import SourceError, printable
+from starskip.pinot.hybrid_tables import without_type
 from starskip.settings import Settings
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ class AdvicePlace:
         from starskip.advisor.ledger.standing import approved_advice
 
         if not recommendation:
-            return approved_advice(table, ledger_entries(self.store, table))
+            # A table of one half is known by its name without the type.
+            entries = ledger_entries(self.store, table) or ledger_entries(self.store, without_type(table)[0])
+            return approved_advice(table, entries)
         if Path(recommendation).is_file():
             return change_of_file(recommendation, table, config)
         return night_advice(self.night, recommendation, table)

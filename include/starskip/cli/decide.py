@@ -127,7 +127,7 @@ def _entries(
     now = datetime.now(UTC)
     return [
         LedgerEntry(
-            table,
+            advice.table,
             now,
             who,
             event,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.deployment.advised_change import change_of_file, change_of_night
 from starskip.advisor.deployment.replayed_workload import night_workload
+from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_table
 from starskip.errors import MissingSource
@@ -73,6 +75,36 @@ def test_advice_is_ranked_and_trees_of_the_same_columns_are_told_apart(night: Ni
     assert change.indexes[0].config == {"tableIndexConfig": {"invertedIndexColumns": ["country"]}}
     assert change.indexes[2].shapes == ("s1",)
     assert [each.name for each in change.only(["range:ts"]).indexes] == ["range:ts"]
+
+
+def test_a_table_of_one_half_has_its_advice_under_its_name_without_a_type(night: Night) -> None:
+    assert change_of_night(night, "events_OFFLINE") == change_of_night(night, "events")
+
+
+@pytest.mark.parametrize(("trusted", "known_ms"), [(True, 30.0), (False, None)])
+def test_times_are_promised_where_the_latency_model_is_trusted(
+    tmp_path: Path, trusted: bool, known_ms: float | None
+) -> None:
+    index = {
+        "family": "inverted",
+        "columns": ["country"],
+        "config": {},
+        "saving_ratio": 0.4,
+        "saving_ms": 30.0,
+    }
+    told = {
+        "indexes": [index],
+        "combined": {"saving_ratio": 0.4, "interval": [0.3, 0.5]},
+        "latency": {"trusted": trusted, "ms_per_query": 60.0},
+        "predicted_saving_ms": 30.0,
+        "predicted_interval_ms": [27.0, 33.0],
+    }
+    file = tmp_path / "tune.json"
+    file.write_text(json.dumps({"tables": {"events": told}}))
+    change = change_of_file(str(file), "events_OFFLINE", {"tableName": "events_OFFLINE"})
+    assert change.table == "events"
+    assert change.time == (TimeSaving(60.0, 30.0, 27.0, 33.0) if trusted else None)
+    assert [each.saving_ms for each in change.indexes] == [known_ms]
 
 
 def test_a_table_without_advice_is_named(night: Night) -> None:

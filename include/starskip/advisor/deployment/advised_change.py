@@ -23,8 +23,14 @@ _VARIANT_DIGITS = 6
 
 
 def change_of_night(night: Night, table: str) -> AdvisedChange:
-    """Return the published advice on ``table``; raises MissingSource if the night has none."""
+    """Return the published advice on ``table``; raises MissingSource if the night has none.
+
+    A table of which a night knows one half alone is known to it by the name without a type.
+    """
     rows, properties = published_rows(night, "recommendations", table)
+    plain, table_type = without_type(table)
+    if not properties and table_type:
+        return change_of_night(night, plain)
     if not properties:
         raise MissingSource(
             f"table {printable(table, 100)} has no recommendation of {night.date_text}", source=table
@@ -51,7 +57,8 @@ def change_of_file(path: str, table: str, config: Mapping[str, Any]) -> AdvisedC
     """
     document = _document(path)
     if isinstance(document.get("tables"), dict):
-        told = document["tables"].get(table, document["tables"].get(without_type(table)[0]))
+        table = table if table in document["tables"] else without_type(table)[0]
+        told = document["tables"].get(table)
         if not isinstance(told, dict) or not isinstance(told.get("indexes"), list):
             raise SourceError(f"{path}: has no advice on table {printable(table, 100)}", source=path)
         try:

@@ -42,7 +42,7 @@ def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange
     newest = found[-1]
     indexes = tuple(each.index for each in found)
     return AdvisedChange(
-        table,
+        newest.table,
         newest.source,
         indexes,
         newest.table_predicted_saving_ratio,
