@@ -80,4 +80,5 @@ def test_sampled_rows_read_what_all_rows_do(order: str, start: float, ratio: flo
         )
         for binder in BINDERS[order]
     )
-    assert abs(sampled - exact) < 0.015, "entries a row of the segment"
+    # Three standard deviations of drawing 8,192 rows for what kind = 3 leaves to two scans.
+    assert abs(sampled - exact) < 0.02, "entries a row of the segment"
