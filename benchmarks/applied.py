@@ -152,8 +152,10 @@ def _lines(
             found = advice[name]
             promised = f"{found['combined']['saving_ratio']:.1%}"
             logged = found["latency"]["ms_per_query"]
-            of_time = f"{found['predicted_saving_ms'] / logged:.1%}"
-            interval = " to ".join(f"{each / logged:.1%}" for each in found["predicted_interval_ms"])
+            of_time = "nothing"  # where the latency model is not trusted
+            if found["latency"]["trusted"]:
+                of_time = f"{found['predicted_saving_ms'] / logged:.1%}"
+                interval = " to ".join(f"{each / logged:.1%}" for each in found["predicted_interval_ms"])
         lines.append(
             f"{name:<20} {entries:>8.1%} {promised:>9} {ms:>11.2f} {1 - ms / before_ms:>7.1%} {of_time:>9}"
             f" {interval:>16} {applied.size_bytes - base.size_bytes:>11,} {applied.reload_seconds:>8.1f}"
