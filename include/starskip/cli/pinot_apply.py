@@ -166,7 +166,7 @@ def _text(outcome: Outcome, prepared: Prepared | None, *, is_real: bool) -> str:
     if prepared is not None:
         plan = prepared.plan
         lines += [printable(f"left out: {each}") for each in plan.notes]
-        lines += [plan.diff or "nothing changes", f"forecast: {prepared.forecast.words}"]
+        lines += [plan.diff, f"forecast: {prepared.forecast.words}"] if plan.diff else ["nothing changes"]
     lines += [printable(f"{each['index']}: {each['verdict']}: {each['detail']}") for each in outcome.verdicts]
     lines.append(f"{printable(outcome.table, 100)}: {outcome.state}")
     if outcome.reason:

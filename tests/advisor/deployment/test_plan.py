@@ -12,6 +12,7 @@ from starskip.advisor.deployment.forecast import TableSize, forecast_of, require
 from starskip.advisor.deployment.plan import config_of, plan_of
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.errors import ConfigError, MissingSource, SourceError
+from starskip.pinot.config_change import with_changes
 from starskip.settings.night_groups import DeploymentSettings
 
 OLD = (0, 11)
@@ -186,6 +187,13 @@ def test_a_forecast_counts_replicas_and_the_slowest_server() -> None:
     assert forecast.is_rate_measured
     assert forecast.room_bytes > TWO_REPLICAS.largest_bytes
     assert forecast_of(plan, TWO_REPLICAS, rate=500_000).minutes == pytest.approx(200 / 60)
+
+
+def test_nothing_is_forecast_of_a_plan_that_changes_nothing() -> None:
+    held = with_changes(CONFIG, plan_of(advice(inverted("city")), CONFIG, OLD).changes)
+    plan = plan_of(advice(inverted("city")), held, OLD)
+    assert plan.changes == ()
+    assert forecast_of(plan, TWO_REPLICAS).to_json() == {"bytes": 0, "minutes": 0.0}
 
 
 def test_an_index_of_unknown_size_counts_as_the_whole_table() -> None:

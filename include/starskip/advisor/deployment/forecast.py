@@ -74,13 +74,10 @@ class Forecast:
         )
 
 
-def forecast_of(
-    plan: Plan, table: TableSize, rate: float | None = None, *, parallel_segments: int = 1
-) -> Forecast:
-    """Return the forecast of a plan; ``rate``: bytes a second that past applications reloaded.
-
-    ``parallel_segments``: the segments that a server reloads at once.
-    """
+def forecast_of(plan: Plan, table: TableSize, rate: float | None = None) -> Forecast:
+    """Return the forecast of a plan; ``rate``: bytes a second that past applications reloaded."""
+    if not plan.changes:
+        return Forecast(0, 0.0, 0, rate is not None)
     replicas = table.copies / max(table.segments, 1)
     one_replica = table.stored_bytes / max(replicas, 1.0)
     guessed = tuple(each.name for each in plan.indexes if each.size_bytes is None and not each.is_drop)
@@ -89,10 +86,10 @@ def forecast_of(
     dropped = sum(each.size_bytes or 0 for each in plan.indexes if each.is_drop)
     speed = rate or BYTES_A_SECOND
     seconds = [
-        (segments * (0 if rate else SECONDS_A_SEGMENT) + held / speed) / parallel_segments
+        segments * (0 if rate else SECONDS_A_SEGMENT) + held / speed
         for segments, held in table.by_server.values()
     ]
-    room = (table.largest_bytes + added / max(table.segments, 1)) * parallel_segments + added
+    room = table.largest_bytes + added / max(table.segments, 1) + added
     return Forecast(
         round((added - dropped) * replicas),
         max(seconds, default=0.0) / 60,

@@ -102,7 +102,9 @@ class PinotSession:
             if "CERTIFICATE" in str(error):
                 words = f"its certificate is not trusted (set {CA_FILE} to a file of its authority)"
                 raise SourceError(self._told(request, words), source=self.url) from None
-            raise _Passing("does not answer") from None
+            is_tls = request.url.scheme == "https"
+            hint = " over TLS: may its URL begin with http:// instead?" if is_tls else ""
+            raise _Passing(f"does not answer{hint}") from None
         except httpx.HTTPError as error:
             words = "did not answer in time" if isinstance(error, httpx.TimeoutException) else "broke off"
             if is_repeatable:
