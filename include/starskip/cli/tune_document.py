@@ -105,6 +105,7 @@ def _chosen(item: Verdict, known: Sequence[Family], times_ms: Mapping[Index, flo
         "family": item.index.family,
         "columns": [item.index.column],
         "saving_ratio": item.progressive_saving_ratio,
+        "individual_saving_ratio": item.individual_saving_ratio,
         "saving_ms": times_ms.get(item.index),
         "size_bytes": item.size_bytes,
         "config": keys[0].fragment(item.index.column) if keys and keys[0] else None,

@@ -329,6 +329,7 @@ LEDGER = pa.schema(
         ("config", pa.string()),
         ("shapes", pa.list_(pa.string())),
         ("predicted_saving_ratio", pa.float64()),
+        ("predicted_alone_ratio", pa.float64()),
         ("predicted_low", pa.float64()),
         ("predicted_high", pa.float64()),
         ("predicted_saving_ms", pa.float64()),
@@ -353,6 +354,7 @@ LEDGER = pa.schema(
 ``source``: the night or file of the advice, ``application``: the run that applied it. ``config``: the keys of
 the table config that the index sets, as JSON. Savings are shares of all entries of the table's queries, and
 milliseconds a query; ``predicted_low`` and ``predicted_high``: the 90 % interval of the whole advice.
+``predicted_alone_ratio``: as in advisor.ledger.advised_index.
 ``table_logged_ms``: a mean query's time by the log, of which the whole advice was predicted to save
 ``table_predicted_saving_ms``; ``table_replayed_ms``: by the replay before the change. These, and the
 predicted savings of the whole, are null where only a part of the advice was approved.

@@ -13,6 +13,7 @@ from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.run.artefact_rows import published_rows
 from starskip.advisor.run.night import Night
+from starskip.advisor.selection.combined_saving import OF_COLUMNS
 from starskip.errors import MissingSource, SourceError, printable
 from starskip.pinot.config_change import config_digest
 from starskip.pinot.hybrid_tables import TABLE_TYPES, without_type
@@ -135,6 +136,7 @@ def _of_tune(path: str, table: str, told: Mapping[str, Any]) -> AdvisedChange:
             each.get("saving_ratio"),
             each.get("saving_ms"),
             each.get("size_bytes"),
+            alone_ratio=each.get("individual_saving_ratio"),
         )
         for each in told["indexes"]
     ]
@@ -155,7 +157,16 @@ def _change(
     combined: Mapping[str, Any],
     time: TimeSaving | None,
 ) -> AdvisedChange:
-    """Return the advice; without ``time``, no index has a time that anybody should rely on."""
+    """Return the advice; without ``time``, no index has a time that anybody should rely on.
+
+    ``indexes`` on columns have their shares of the entries in filters, which become shares of all entries.
+    """
+    part, of_filters = (combined.get("parts") or {}).get(OF_COLUMNS), sum(map(_of_filters, indexes))
+    if part is not None and of_filters > 0:
+        indexes = [
+            replace(each, saving_ratio=share * part / of_filters) if (share := _of_filters(each)) else each
+            for each in indexes
+        ]
     interval = combined.get("interval")
     low, high = interval or (combined.get("low"), combined.get("high"))
     saving = combined.get("saving_ratio")
@@ -163,6 +174,12 @@ def _change(
     if time is None:
         indexes = [replace(each, saving_ms=None) for each in indexes]
     return AdvisedChange(table, source, _told_apart(indexes), saving, known, time)
+
+
+def _of_filters(index: AdvisedIndex) -> float:
+    """Return the share of the entries in filters that an index on columns saves; 0 for another one."""
+    family = named(index.family)
+    return index.saving_ratio or 0.0 if family and family.path and not index.is_drop else 0.0
 
 
 def _told_apart(indexes: Sequence[AdvisedIndex]) -> tuple[AdvisedIndex, ...]:
@@ -188,6 +205,7 @@ def _of_column(row: Mapping[str, Any], saving: float | None, *, is_drop: bool = 
         row.get("saving_ms"),
         row.get("size_bytes"),
         is_drop=is_drop,
+        alone_ratio=row.get("individual_saving_ratio"),
     )
 
 
@@ -200,4 +218,5 @@ def _of_answer(answer: Mapping[str, Any]) -> AdvisedIndex:
         answer.get("saving_ms"),
         answer.get("size_bytes"),
         tuple(answer.get("shapes", ())),
+        alone_ratio=answer.get("individual_saving_ratio"),
     )

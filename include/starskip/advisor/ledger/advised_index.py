@@ -16,9 +16,10 @@ class AdvisedIndex:
     """An index to add, or with ``is_drop`` one to drop, with what it is predicted to save and to take.
 
     ``config``: the keys of the table config that it sets. ``saving_ratio``: share of all entries of the
-    table's queries. ``shapes``: the shapes that it answers whole, by their ids. ``size_bytes``: in one
-    replica of all segments. ``variant``: tells it from another of the same columns, such as a star-tree of
-    other functions.
+    table's queries, beside the rest of the advice. ``alone_ratio``: what it saves by itself, of an index on
+    columns a share of the entries in filters. ``shapes``: the shapes that it answers whole, by their ids.
+    ``size_bytes``: in one replica of all segments. ``variant``: tells it from another of the same columns,
+    such as a star-tree of other functions.
     """
 
     family: str
@@ -30,6 +31,7 @@ class AdvisedIndex:
     shapes: tuple[str, ...] = ()
     is_drop: bool = False
     variant: str = ""
+    alone_ratio: float | None = None
 
     @property
     def name(self) -> str:

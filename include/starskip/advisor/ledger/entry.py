@@ -69,6 +69,7 @@ class LedgerEntry:
             "config": json.dumps(index.config, sort_keys=True),
             "shapes": list(index.shapes),
             "predicted_saving_ratio": index.saving_ratio,
+            "predicted_alone_ratio": index.alone_ratio,
             "predicted_saving_ms": index.saving_ms,
             "predicted_bytes": index.size_bytes,
             "predicted_low": self.interval[0] if self.interval else None,
@@ -92,6 +93,7 @@ class LedgerEntry:
             tuple(row["shapes"]),
             row["is_drop"],
             row["index"].partition("#")[2],
+            row["predicted_alone_ratio"],
         )
         low, high = row["predicted_low"], row["predicted_high"]
         time = [row[name] for name in _TIME]

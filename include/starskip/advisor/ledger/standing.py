@@ -53,7 +53,7 @@ def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange
 
 def refused_again(
     name: str,
-    saving_ratio: float | None,
+    alone_ratio: float,
     refusals: Mapping[str, LedgerEntry],
     today: date,
     *,
@@ -63,7 +63,8 @@ def refused_again(
     """Return why an index must not be proposed today, empty if it may.
 
     A rejected, refuted or taken-back index comes again once ``cool_down_days`` are over, or once its saving
-    is by ``gain_ratio`` greater than it was; a deferred one at its date. ``refusals``: ``newest_by_index``.
+    by itself, ``alone_ratio``, is by ``gain_ratio`` greater than it was; a deferred one at its date.
+    ``refusals``: ``newest_by_index``.
     """
     entry = refusals.get(name)
     if entry is None or entry.event not in _REFUSALS:
@@ -71,8 +72,8 @@ def refused_again(
     until = entry.until
     if entry.event is not Event.DEFERRED:
         until = entry.at.date() + timedelta(days=cool_down_days)
-        before = entry.index.saving_ratio
-        if before is not None and saving_ratio is not None and saving_ratio >= before * (1 + gain_ratio):
+        before = entry.index.alone_ratio
+        if before is not None and alone_ratio >= before * (1 + gain_ratio):
             return ""
     if until is None or today >= until:
         return ""

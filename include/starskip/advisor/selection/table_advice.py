@@ -40,8 +40,8 @@ class AdvisedAnswer:
     """A chosen answer as reports and command lines show it; ``saving_ratio``: share of all entries.
 
     ``unit``: what its family counts savings in, if not in entries; ``amount``: how much of it is saved.
-    ``saving_ms``: milliseconds of a mean query, None without latencies.
-    ``variant``: as in AnswerCandidate.
+    ``saving_ms``: milliseconds of a mean query, None without latencies. ``alone_ratio``: what it saves by
+    itself. ``variant``: as in AnswerCandidate.
     """
 
     family: str
@@ -54,6 +54,7 @@ class AdvisedAnswer:
     amount: float = 0.0
     variant: str = ""
     saving_ms: float | None = None
+    alone_ratio: float | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return the answer as JSON has it."""
@@ -63,6 +64,7 @@ class AdvisedAnswer:
             "family": self.family,
             "columns": list(self.columns),
             "saving_ratio": self.saving_ratio,
+            "individual_saving_ratio": self.alone_ratio,
             "saving_ms": self.saving_ms,
             **({"saving": saving} if saving else {}),
             "size_bytes": self.size_bytes,
@@ -183,6 +185,7 @@ class TableAdvice:
                 sum(answer.amounts.get(shape, 0.0) for shape in shapes),
                 answer.variant,
                 self.index_times.answers[position] if self.index_times.answers else None,
+                sum(answer.saving_entries.values()) / max(self._total_entries(answer.index.family), 1.0),
             )
             for position, answer in enumerate(self.answers.answers)
         ]

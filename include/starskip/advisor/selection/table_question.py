@@ -33,8 +33,8 @@ class TableQuestion:
     which nothing can be recommended. The sort orders among ``families`` are chosen beside the other families,
     or alone if no other is asked for. ``rows``: where answers may read the table's rows; None if they may
     not. ``skips``: the offers of families of indexes of files, which another engine's logs vote for.
-    ``decided_against``: returns for an index and its saving by itself, a share of all entries, why it must
-    not be proposed again yet; empty if it may.
+    ``decided_against``: returns for an index and its saving by itself (of an index on columns a share of the
+    entries in filters, of another one of all entries) why it must not be proposed again yet; empty if it may.
     """
 
     table: str

@@ -277,7 +277,7 @@ def _decided_against(question: TableQuestion, window: NightVotes) -> list[Verdic
     building = building_lists(window.lists)
     found = []
     for index in sorted({item for votes in building for item in votes.indexes}):
-        saving = total_saving(building, [index]) / max(window.all_entries, 1.0)
+        saving = total_saving(building, [index]) / max(window.entries.total, 1.0)
         if why := question.decided_against(str(index), saving):
             found.append(refused(index, Reason.DECIDED_AGAINST, why, saving))
     return found
