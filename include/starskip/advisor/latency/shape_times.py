@@ -44,6 +44,8 @@ _WAITING_FACTOR = 3.0
 """Queries wait if those that read next to nothing take so many times as long as they must."""
 _LEAST_MISFIT_RATIO = 0.1
 _ROUNDS = 20
+_EXPLAINS_R2 = 0.5
+"""A model that explains less is no better than another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,17 +156,26 @@ def mistrust(times: ShapeTimes | None, r2_threshold: float) -> str:
         return "too few queries of the same shapes, with other literals, to judge any model of latency by"
     if times.r2 < r2_threshold:
         return (
-            f"the best model of latency ({times.name}) explains R² {times.r2:.2f} of the time of queries that"
+            f"the model of latency ({times.name}) explains R² {times.r2:.2f} of the time of queries that"
             f" it had not seen, and {r2_threshold:g} is asked for"
         )
     return ""
 
 
 def fit_shape_times(shapes: Sequence[ShapeWorkload]) -> ShapeTimes | None:
-    """Return the best model of a table's shapes; None if their queries have no latencies, or read nothing."""
+    """Return the best model of a table's shapes; None if their queries have no latencies, or read nothing.
+
+    Where none explains half of the time, own times are taken: what a query saves follows from its own time,
+    also where nothing foretells the time of another one.
+    """
     found = candidate_times(shapes)
-    ranked = [model for model in found if model.r2 is not None]
-    best = max(ranked, key=lambda model: model.r2 or 0.0) if ranked else next(iter(found), None)
+    judged = [model for model in found if model.r2 is not None]
+    explaining = [model for model in judged if (model.r2 or 0.0) >= _EXPLAINS_R2]
+    best = (
+        max(explaining, key=lambda model: model.r2 or 0.0)
+        if explaining
+        else next(iter(judged or found), None)
+    )
     return replace(best, candidates={model.name: model.r2 for model in found}) if best else None
 
 
