@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -73,9 +72,11 @@ def test_secret_in_a_literal_is_gone_before_any_text(before: str, quoting: str, 
 
 @given(SQL, st.integers(0, 60))
 def test_cut_text_shows_nothing_more_than_the_whole(text: str, length: int) -> None:
-    whole = set(re.findall(r"\w+", mask_literals(text)))
+    whole = set(mask_literals(text).replace("?", " ").split())
     cut = mask_literals(text[:length].rsplit(maxsplit=1)[0] if text[:length].split() else "")
-    assert all(any(word in each for each in whole) for word in re.findall(r"\w+", cut))
+    # A cut may halve the two signs that open a comment.
+    shown = cut.rstrip("/-").replace("?", " ").split()
+    assert all(any(word in each for each in whole) for word in shown)
 
 
 @pytest.mark.parametrize(

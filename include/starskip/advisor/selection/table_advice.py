@@ -147,6 +147,8 @@ class TableAdvice:
 
     def widened(self, factor: float, time_factor: float) -> TableAdvice:
         """Return the advice with wider intervals of savings in entries and in time."""
+        if factor == time_factor == 1.0:
+            return self
         told = self.recommendation
         curve = tuple(replace(point, saving=point.saving.widened(factor)) for point in told.curve)
         return replace(
