@@ -107,7 +107,8 @@ def _environment() -> Environment:
 
 def code(text: object, limit: int = MAX_NAME) -> str:
     """Return text from outside as a code span in which nothing can end the span, the cell or the line."""
-    return f"`{shown(text, limit).strip().translate(_SPELT_OUT) or ' '}`"
+    spelt_out = shown(text, limit).strip().translate(_SPELT_OUT)
+    return f"`{shown(spelt_out, limit) or ' '}`"
 
 
 def prose(text: str, limit: int = 300) -> str:

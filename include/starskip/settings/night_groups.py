@@ -178,8 +178,7 @@ class DeploymentSettings(SettingsGroup):
     )
     max_bytes: int | None = setting(
         None,
-        "A change is refused whose new indexes are forecast to take more over all replicas, or for which a "
-        "server needs more room while it holds old and new segments.",
+        "A change that needs more bytes over all replicas, or more than a server has room for, is refused.",
         unit="bytes",
         at_least=1,
     )
