@@ -13,9 +13,9 @@ import pytest
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
 from starskip.reports.page_links import PageLinks
+from starskip.reports.page_template import page_content_security_policy
 from starskip.reports.render_pages import (
     Message,
-    page_content_security_policy,
     render_history,
     render_index,
     render_message,

@@ -1,27 +1,16 @@
-"""Render the pages around reports: lists, a table's history, the frame of one report, and messages.
-
-Jinja escapes their text as in the reports. They hold one script of our own, which follows Airflow's choice of
-light or dark. They load nothing; only the frame of a report loads the report itself.
-"""
+"""Render the pages around reports: lists, a table's history, the frame of one report, and messages."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cache
 from typing import Any
 
-from jinja2 import Environment
-from markupsafe import Markup
-
-from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
+from starskip.reports.page_template import rendered_page
 from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
-from starskip.reports.template_environment import template_environment, template_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +20,6 @@ class Message:
     title: str
     text: str
     commands: tuple[str, ...] = ()
-
-
-def page_content_security_policy() -> str:
-    """Return the policy of all pages of this module: our own style, script and frames, nothing else."""
-    return (
-        f"default-src 'none'; style-src 'sha256-{_digest(_style())}'; "
-        f"script-src 'sha256-{_digest(_script())}'; frame-src 'self'; form-action 'self'; "
-        "base-uri 'none'; frame-ancestors 'self'"
-    )
 
 
 def render_index(
@@ -63,7 +43,7 @@ def render_index(
         (night, gaps_between(page.gaps, night.run_date, next_one))
         for night, next_one in zip(page.nights, behind, strict=False)
     ]
-    return _rendered(
+    return rendered_page(
         "page_index.html.j2",
         links=links,
         page=page,
@@ -90,7 +70,7 @@ def render_night(
 ) -> str:
     """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
     night = run_date.isoformat()
-    return _rendered(
+    return rendered_page(
         "page_night.html.j2",
         links=links,
         run_date=run_date,
@@ -109,7 +89,7 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
     points = [_point(links, row) for row in page.rows if row.summary]
     behind = [*(row.run_date for row in page.rows[1:]), page.older]
     older = page.older and links.history(table, before=page.older.isoformat())
-    return _rendered(
+    return rendered_page(
         "page_history.html.j2",
         links=links,
         table=table,
@@ -128,41 +108,14 @@ def render_report_frame(
     links: PageLinks, table: str, run_date: date, older: date | None, newer: date | None
 ) -> str:
     """Return the page that shows one report in a frame, with links to others and to its files."""
-    return _rendered(
+    return rendered_page(
         "page_report.html.j2", links=links, table=table, run_date=run_date, older=older, newer=newer
     )
 
 
 def render_message(links: PageLinks, message: Message) -> str:
     """Return a page that says only ``message``."""
-    return _rendered("page_message.html.j2", links=links, message=message)
-
-
-def _rendered(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(values)
-
-
-@cache
-def _environment() -> Environment:
-    """Return the environment of all pages of this process, which keeps their compiled templates."""
-    environment = template_environment(autoescape=True)
-    # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
-    # hashes.
-    own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
-    environment.globals |= {**own, "sentence": _sentence}
-    return environment
-
-
-def _style() -> str:
-    return template_text("report.css") + template_text("pages.css")
-
-
-def _script() -> str:
-    return template_text("pages.js")
-
-
-def _digest(text: str) -> str:
-    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return rendered_page("page_message.html.j2", links=links, message=message)
 
 
 def _point(links: PageLinks, row: ReportRow) -> HistoryPoint:
@@ -181,7 +134,3 @@ def _change(row: ReportRow, before: tuple[ReportRow, ...]) -> Mapping[str, tuple
         "joined": tuple(each for each in row.summary.chosen if each not in former.chosen),
         "left": tuple(each for each in former.chosen if each not in row.summary.chosen),
     }
-
-
-def _sentence(pieces: tuple[Piece, ...]) -> str:
-    return "".join(piece.text for piece in pieces)

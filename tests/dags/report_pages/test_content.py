@@ -187,12 +187,12 @@ def test_what_cannot_be_read_is_told_and_not_shown(
 
 
 def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.airflow.report_pages import pages
+    from starskip.airflow.report_pages import night_pages
 
     def fault(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret of the server")
 
-    monkeypatch.setattr(pages, "recent_nights", fault)
+    monkeypatch.setattr(night_pages, "recent_nights", fault)
     answer = server.get("/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text

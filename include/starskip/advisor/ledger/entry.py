@@ -14,8 +14,9 @@ from starskip.advisor.ledger.advised_index import AdvisedIndex
 
 
 class Event(Enum):
-    """Kinds of entries: three decisions of a person, and three ends of an application.
+    """Kinds of entries: three decisions of a person, and what became of an index.
 
+    APPLIED: seen in the table config, whoever put it there.
     KEPT: measured, and good. REFUTED: measured, and taken back with the rest of the advice. TAKEN_BACK: taken
     back by a person, or because it could not be measured.
     """
@@ -23,6 +24,7 @@ class Event(Enum):
     APPROVED = "approved"
     REJECTED = "rejected"
     DEFERRED = "deferred"
+    APPLIED = "applied"
     KEPT = "kept"
     REFUTED = "refuted"
     TAKEN_BACK = "taken_back"

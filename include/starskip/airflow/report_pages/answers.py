@@ -14,8 +14,9 @@ from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.report_pages.strict_headers import POLICY
 from starskip.errors import MissingSource, StarskipError
 from starskip.reports.page_links import PageLinks
+from starskip.reports.page_template import page_content_security_policy
 from starskip.reports.render_html import content_security_policy
-from starskip.reports.render_pages import Message, page_content_security_policy, render_message
+from starskip.reports.render_pages import Message, render_message
 
 _LOG = logging.getLogger(__name__)
 _MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}

@@ -1,0 +1,41 @@
+"""States of the indexes of an advice: open, or what the ledger says about them since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from starskip.advisor.ledger.advised_index import AdvisedIndex
+from starskip.advisor.ledger.entry import Event, LedgerEntry
+from starskip.advisor.ledger.standing import newest_by_index
+
+OPEN = "open"
+STATES = (OPEN, *(event.value for event in Event))
+"""All states, in the order in which an advice goes through them."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """The state of one index of an advice; ``entry``: the ledger's newest about it, None of an open one."""
+
+    state: str
+    entry: LedgerEntry | None = None
+
+
+def index_states(
+    indexes: Iterable[AdvisedIndex], entries: Iterable[LedgerEntry], advised_at: datetime
+) -> Mapping[str, IndexState]:
+    """Return the state of each index of an advice, by the index's name.
+
+    ``entries``: of the table, oldest first. An approval stands until it is applied or withdrawn. Any other
+    entry that is older than the advice was known when the index was proposed again: the index is open.
+    """
+    newest = newest_by_index(entries)
+    return {index.name: _state(newest.get(index.name), advised_at) for index in indexes}
+
+
+def _state(entry: LedgerEntry | None, advised_at: datetime) -> IndexState:
+    if entry is None or (entry.event is not Event.APPROVED and entry.at < advised_at):
+        return IndexState(OPEN)
+    return IndexState(entry.event.value, entry)

@@ -1,0 +1,58 @@
+"""Pages of one table: its nights, and the report of one of them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from fastapi import APIRouter, HTTPException, Request, Response
+
+from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
+from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
+from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.route import READING, Text, page_name_of
+from starskip.errors import MissingSource
+from starskip.reports.page_links import DOCUMENTS
+from starskip.reports.published_reports import published_document, published_page, published_table
+from starskip.reports.render_pages import render_history, render_report_frame
+from starskip.reports.report_lists import neighbour_nights, table_rows
+
+NIGHTS_A_HISTORY = 30
+
+router = APIRouter()
+page = partial(router.api_route, methods=READING)
+
+
+@page("/dags/{dag_id}/tables/{name}")
+def history(request: Request, dag: AskedDag, name: str, before: Text = "") -> Response:
+    """Return one table over the nights."""
+    night = stored_night(dag, ANY_NIGHT)
+    from_night = night_date(before) if before else None
+    found = table_rows(night, page_name_of(name), before=from_night, nights=NIGHTS_A_HISTORY)
+    table = next((row.table for row in found.rows if row.table), None)
+    if table is None and found.older is None:
+        raise MissingSource(f"there is no report of {name}", source=name)
+    shown = render_history(links_of(request, dag), table or name, found, is_newest=not before)
+    return page_answer(shown)
+
+
+@page("/dags/{dag_id}/tables/{name}/{run_date}")
+def report(request: Request, dag: AskedDag, name: str, run_date: str) -> Response:
+    """Return the report of one table and night, in a frame."""
+    night = stored_night(dag, night_date(run_date))
+    table = published_table(night, page_name_of(name))
+    published_page(night, table)  # errors are shown here, and not in the frame
+    neighbours = neighbour_nights(night, table)
+    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, *neighbours))
+
+
+@page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
+def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response:
+    """Return one file of a report."""
+    night = stored_night(dag, night_date(run_date))
+    if document not in DOCUMENTS:
+        raise HTTPException(404)
+    table = published_table(night, page_name_of(name))
+    if document == "report.html":
+        return report_answer(published_page(night, table))
+    content = published_document(night, table, document)
+    return download_answer(content, f"{name}-{night.date_text}-{document}")
