@@ -30,6 +30,7 @@ ODD_TABLES = (
     "lineitem\x00\x1b[2J",
 )
 OUR_SCRIPT = "<script>// Airflow lets its reader choose"
+OWN_PAGE = {"Sec-Fetch-Site": "same-origin"}
 READERS = ("viewer", "admin")
 SOUND = {
     "name": "lineitem",
@@ -62,17 +63,37 @@ class Server:
 
     @staticmethod
     def paths() -> list[str]:
-        """Every route that there is, by its own list: a new one is asked for here without a line of test."""
+        """Every page that there is, by its own list: a new one is asked for here without a line of test."""
+        return [route.path for route in Server._routes() if "GET" in route.methods]
+
+    @staticmethod
+    def changing_paths() -> list[str]:
+        """Every route that changes something, by the same list."""
+        return [route.path for route in Server._routes() if "GET" not in route.methods]
+
+    @staticmethod
+    def _routes() -> list[Any]:
         from starskip.airflow.report_pages.pages import pages_app
 
         app = pages_app()
         assert not app.user_middleware
-        return [route.path for route in app.routes]
+        return list(app.routes)
+
+    def post(
+        self,
+        path: str,
+        form: Mapping[str, str | list[str]],
+        user: str | None = "admin",
+        headers: Mapping[str, str] = OWN_PAGE,
+    ) -> Any:
+        """Send a form as a page of the server's own does."""
+        sent = {**(self.headers[user] if user else {}), **headers}
+        return self.client.post(f"{URL_PREFIX}{path}", data=form, headers=sent, follow_redirects=False)
 
     @classmethod
     def addresses(cls) -> list[str]:
         """Every route, filled in, and what stands beside them: other cases, slashes, files, nothing."""
-        routes = [cls.filled(path) for path in cls.paths()]
+        routes = [cls.filled(path) for path in (*cls.paths(), *cls.changing_paths())]
         beside = [
             "/no/such/page",
             "/static/x.css",
@@ -143,7 +164,7 @@ class Server:
         assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cache-Control"] == "private, no-store"
-        assert answer.headers["Referrer-Policy"] == "no-referrer"
+        assert answer.headers["Referrer-Policy"] == "same-origin"
         assert "evil" not in answer.headers.get("Set-Cookie", "")
 
     @staticmethod
