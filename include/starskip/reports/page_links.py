@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starskip.storage.staged_write import file_safe, is_plain_name
 
@@ -32,6 +32,19 @@ class PageLinks:
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
         return f"{self.root}/nights/{run_date}{_query(like=like, after=after)}"
+
+    def calendar(self, *, until: str = "", first: str = "", last: str = "") -> str:
+        """Return the calendar of nights ``until`` a day, with the days ``first`` to ``last`` chosen."""
+        return f"{self.root}/calendar{_query(until=until, first=first, last=last)}"
+
+    def repeat(self, run_date: str) -> str:
+        """Return where a form asks for another run of one day."""
+        return f"{self.root}/calendar/{run_date}/repeat"
+
+    def run(self, run_id: str) -> str:
+        """Return the page of one run, which lies beside the pages of its DAG."""
+        above, _, below = self.root.rpartition("/dags/")
+        return f"{above}/runs/{below.partition('/')[0]}/{quote(run_id, safe='')}"
 
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""
