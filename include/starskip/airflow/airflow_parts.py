@@ -14,7 +14,10 @@ import click
 
 from starskip.airflow.child_process import ChildProcesses
 
-PARTS = ("api-server", "scheduler", "dag-processor", "triggerer")
+PAGE = "api-server"
+OTHERS = ("scheduler", "dag-processor", "triggerer")
+"""The parts that need the page to answer: a task that begins before it does fails at once."""
+
 _QUICK_SECONDS = 120
 _QUICK_DEATHS = 3
 
@@ -43,9 +46,9 @@ class AirflowParts:
     kept_open: int
     parts: list[AirflowPart] = field(default_factory=list)
 
-    def start(self) -> None:
-        """Start all parts."""
-        for name in PARTS:
+    def start(self, *names: str) -> None:
+        """Start some parts, to be kept alive from now on."""
+        for name in names:
             log = self.logs / f"ui-{name}.log"
             self.parts.append(AirflowPart(name, log, self._process(name, log), time.monotonic()))
 

@@ -16,7 +16,7 @@ import click
 
 from starskip.airflow.airflow_database import migrate_database
 from starskip.airflow.airflow_environment import airflow_environment
-from starskip.airflow.airflow_parts import AirflowParts
+from starskip.airflow.airflow_parts import OTHERS, PAGE, AirflowParts
 from starskip.airflow.child_process import child_processes
 from starskip.airflow.private_home import private_home
 from starskip.airflow.report_places import FIRST_PAGE
@@ -44,8 +44,9 @@ def airflow_ui(port: int, home: Path) -> None:
             try:
                 click.echo(f"Starting Airflow; its logs are {logs}/ui-*.log")
                 migrate_database(home, environment, logs / "ui-database.log")
-                parts.start()
+                parts.start(PAGE)
                 _keep_until(lambda: _answers(port), parts, _START_SECONDS)
+                parts.start(*OTHERS)
                 click.echo(f"{address}  user admin, password in {home / 'passwords.json'}; Ctrl-C stops it")
                 click.echo(f"{address}{FIRST_PAGE}  the reports of all nights")
                 _keep_until(lambda: False, parts, math.inf)

@@ -15,7 +15,7 @@ _WAIT_SECONDS = 60.0
 
 
 class _Cursor(sqlite3.Cursor):
-    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
+    def execute(self, sql: str, *values: Any) -> Any:
         """Execute ``sql``; before a savepoint begin a transaction that may write, if there is none."""
         if sql.startswith("SAVEPOINT") and not self.connection.in_transaction:
             super().execute("BEGIN IMMEDIATE")

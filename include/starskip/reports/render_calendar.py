@@ -1,4 +1,4 @@
-"""Render the calendar of nights: months of days, each with what became of it, and some days chosen by a reader."""
+"""Render the calendar of nights: months of days with what became of them, and days that a reader chose."""
 
 from __future__ import annotations
 
@@ -60,10 +60,7 @@ def render_calendar(
         "page_calendar.html.j2",
         links=links,
         dag_id=dag_id,
-        months=[
-            (month, _weeks(list(found)))
-            for month, found in groupby(days, lambda d: d.run_date.replace(day=1))
-        ],
+        months=_months(days),
         counts=_counts(past),
         look_at=look_at[::-1][:_LISTED],
         more=max(0, len(look_at) - _LISTED),
@@ -92,6 +89,12 @@ def backfill_command(dag_id: str, days: Sequence[NightDay]) -> str:
 def _counts(days: Sequence[NightDay]) -> list[tuple[DayState, int]]:
     found = Counter(day.state for day in days)
     return [(state, found[state]) for state in DayState if found[state]]
+
+
+def _months(days: Sequence[NightDay]) -> list[tuple[date, list[list[NightDay | None]]]]:
+    """Return the first day of each month, with its weeks."""
+    by_month = groupby(days, lambda day: day.run_date.replace(day=1))
+    return [(month, _weeks(list(found))) for month, found in by_month]
 
 
 def _weeks(days: Sequence[NightDay]) -> list[list[NightDay | None]]:

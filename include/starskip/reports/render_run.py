@@ -1,4 +1,4 @@
-"""Render the page of one run: its night and tables, its settings, its stages, how it ended, and its reports."""
+"""Render the page of one run: its night and tables, its settings, its stages, its end, and its reports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OVER = ("success", "failed")
 
 @dataclass(frozen=True, slots=True)
 class RunTask:
-    """One task of a run: its state in Airflow's words, how long it took so far, and how often it was tried."""
+    """One task of a run: its state in Airflow's words, its time so far, and how often it was tried."""
 
     name: str
     state: str
