@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -203,7 +204,8 @@ class Server:
         from airflow.utils.types import DagRunType
 
         day = datetime(2026, 11, 19, 2, tzinfo=UTC)
-        logical_date = day + timedelta(seconds=len(run_id))  # of which no two runs may have the same
+        # No two runs may have the same logical date.
+        logical_date = day + timedelta(seconds=zlib.crc32(run_id.encode()) % 80_000)
         with create_session() as session:
             run = DagRun(
                 dag_id=dag_id,
@@ -216,6 +218,20 @@ class Server:
                 data_interval=(day, day),
             )
             session.add(run)
+
+    @staticmethod
+    def add_tasks(run_id: str, dag_id: str = DAG_ID) -> None:
+        """Make the tasks of a run as the scheduler does that begins it."""
+        from airflow.models.dag_version import DagVersion
+        from airflow.models.dagbag import DBDagBag
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            run = session.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.run_id == run_id).one()
+            run.dag = DBDagBag().get_latest_version_of_dag(dag_id, session=session)
+            version = DagVersion.get_latest_version(dag_id, session=session)
+            run.verify_integrity(session=session, dag_version_id=version.id)
 
 
 @pytest.fixture(scope="session")

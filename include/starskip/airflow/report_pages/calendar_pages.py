@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import links_of, page_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
-from starskip.airflow.report_pages.changes import PostedForm, see_other
+from starskip.airflow.report_pages.changes import PostedForm, field_of, see_other
 from starskip.airflow.report_pages.dag_runs import active_runs
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text
@@ -76,7 +76,7 @@ def repeat(
 ) -> Response:
     """Start a run of this day alone, unless there is one that is not over, and lead to its page."""
     (day,) = _range(run_date, run_date, _last_complete())
-    if form:
+    if field_of(form, "night") != run_date:
         raise HTTPException(422)
     links = links_of(request, dag)
     if day in (active := active_runs(dag.dag_id, session)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from starskip.advisor.run.night import Night
 from starskip.airflow.night_request import NIGHT_PARAMS
 from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
@@ -29,6 +31,7 @@ from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
 from starskip.reports.render_run import RunPage, render_run
 from starskip.reports.report_lists import night_rows
+from starskip.reports.report_row import RowPage
 
 REFRESH_SECONDS = 10
 
@@ -59,7 +62,7 @@ def run(
         tables_of(found),
         _settings(found.conf or {}),
         tasks_of_run(dag_id, run_id, session),
-        night_rows(night, limit=TABLES_A_NIGHT),
+        _reports(night),
         _started_by(found),
         # An earlier try of the same run may have ended, too.
         ends[-1].problem if ends and state == "failed" else None,
@@ -80,6 +83,12 @@ def run(
     if not (shown.is_over or still):
         answer.headers["Refresh"] = str(REFRESH_SECONDS)
     return answer
+
+
+def _reports(night: Night) -> RowPage:
+    """Return the reports of the run's tables; how other runs of the night ended stands on their own pages."""
+    found = night_rows(night, limit=TABLES_A_NIGHT)
+    return replace(found, rows=tuple(row for row in found.rows if not row.failed))
 
 
 def _settings(conf: Mapping[str, Any]) -> dict[str, str]:
