@@ -52,18 +52,19 @@ def calendar(
         days = night_days(night, asked, active)
         chosen = Chosen(days, backfill_command(dag.dag_id, days), _is_permitted(request, user))
     nights = report_nights(night)
-    end = night_date(until) if until else max([complete, *asked[-1:]]) if not asked else asked[-1]
-    begin, behind = months_until(min(end, complete), MONTHS_A_PAGE)
     oldest = min([complete, *nights[-1:], *asked[:1]])
-    if not until and not asked:
-        begin = max(begin, oldest.replace(day=1))
+    end = night_date(until) if until else (asked or (complete,))[-1]
+    if not until and oldest >= months_until(complete, MONTHS_A_PAGE)[0]:
+        end = complete
+    begin, behind = months_until(min(end, complete), MONTHS_A_PAGE)
+    begin = max(begin, min(oldest, behind).replace(day=1))
     shown = render_calendar(
         links_of(request, dag),
         dag.dag_id,
         night_days(night, days_between(begin, behind), active),
         chosen=chosen,
         older=begin - timedelta(days=1) if oldest < begin else None,
-        newer=months_until(behind + timedelta(days=300), 1)[1] if behind < complete else None,
+        newer=min(complete, behind + timedelta(days=360)) if behind < complete else None,
         last_complete=complete,
         alarms=alarms(),
     )
