@@ -265,6 +265,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "drops_withheld": advice.drops_withheld,
         **{name: getattr(log, name) for name in ("queries", "failed", "unparsed", "shapes", "entries")},
         "nights": advice.nights.count,
+        "earlier_nights": [[day.isoformat(), weight] for day, weight in advice.nights.earlier],
+        "fresh": advice.fresh.to_document() if advice.fresh else None,
         **{name: getattr(log, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": log.unlogged_texts.to_json(),
         "answers": [

@@ -29,7 +29,12 @@ from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.template_environment import compiled, template_environment, template_text
 
-_BEFORE = ("section_change.html.j2", "section_applied.html.j2", "section_savings.html.j2")
+_BEFORE = (
+    "section_change.html.j2",
+    "section_applied.html.j2",
+    "section_savings.html.j2",
+    "section_past.html.j2",
+)
 _BEHIND = (
     "section_shapes.html.j2",
     "section_latency.html.j2",

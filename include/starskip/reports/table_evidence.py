@@ -52,6 +52,7 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
+from starskip.reports.past_evidence import past_evidence
 from starskip.reports.saving_words import combined_evidence
 from starskip.reports.shapes_evidence import shapes_evidence
 from starskip.settings import Settings
@@ -143,6 +144,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         notes=tuple(properties.get("notes", ())),
         applied=applied_advice(ledger_entries(night.store, table)),
         interval_factor=properties.get("interval_factor", 1.0),
+        past=past_evidence(properties),
     )
 
 

@@ -11,7 +11,7 @@ import jinja2
 from starskip import number_text
 from starskip.advisor.families.families import BUILT_IN
 from starskip.errors import printable
-from starskip.reports import sentences
+from starskip.reports import past_words, sentences
 
 MAX_NAME = 120
 
@@ -37,7 +37,6 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,
         "code_words": sentences.code_words,
-        "stop_words": sentences.stop_words,
         "sentence": sentences.sentence,
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
@@ -47,6 +46,9 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "kind_noun": sentences.kind_noun,
         "kind_words": sentences.kind_words,
         "known_words": sentences.known_words,
+        "past_words": past_words.past_words,
+        "kept_rule": past_words.kept_rule,
+        "stop_sentence": past_words.stop_sentence,
         "shown": shown,
         "data_url": data_url,
     }
