@@ -80,7 +80,7 @@ def _difference(evidence: Evidence, other: OtherSet) -> str:
     advised |= {(each.kind, each.columns) for each in evidence.answers}
     joined = [each for each in other.indexes if (each.kind, each.columns) not in advised]
     if not joined:
-        return "leave it out"
+        return "leave it out" if len(evidence.past.kept if evidence.past else ()) == 1 else "leave them out"
     named = ", ".join(named_index(each.kind, each.columns) for each in joined[:_MOST_NAMED])
     return f"take {named}{' and others' if len(joined) > _MOST_NAMED else ''} in its place"
 
