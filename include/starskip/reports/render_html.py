@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from starskip.advisor.families.family_section import FamilySection
 from starskip.reports.charts import (
     Chart,
+    afterwards_chart,
     k_curve_chart,
     latency_chart,
     missing_pictures,
@@ -57,7 +58,7 @@ def render_html(evidence: Evidence) -> str:
         "evidence": evidence,
         "config_block": config_block(evidence),
         "whole_config": whole_config_block(evidence),
-        "charts": _charts(evidence),
+        "charts": {**_charts(evidence), "afterwards": _afterwards_charts(evidence)},
     }
 
     def pages(names: Sequence[str]) -> list[str]:
@@ -140,6 +141,10 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
         "shapes": shapes_chart(evidence),
         "latency": latency_chart(evidence),
     }
+
+
+def _afterwards_charts(evidence: Evidence) -> list[Chart | None]:
+    return [afterwards_chart(each) for each in evidence.applied.afterwards] if evidence.applied else []
 
 
 def _with_units(text: str) -> str:

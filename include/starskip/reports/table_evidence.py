@@ -17,7 +17,6 @@ from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.latency.latency_model import NoFit
 from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
-from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.run.artefact_rows import night_properties, published
 from starskip.advisor.run.gate_verdicts import read_verdicts
 from starskip.advisor.run.night import Night
@@ -38,7 +37,7 @@ from starskip.reports.advice_evidence import (
     sort_order,
 )
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
-from starskip.reports.applied_evidence import applied_advice
+from starskip.reports.applied_of_table import applied_of_table
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
@@ -142,7 +141,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         answers=chosen_answers(properties),
         times=times,
         notes=tuple(properties.get("notes", ())),
-        applied=applied_advice(ledger_entries(night.store, table)),
+        applied=applied_of_table(night, table, workload),
         interval_factor=properties.get("interval_factor", 1.0),
         past=past_evidence(properties),
     )

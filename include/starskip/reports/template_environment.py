@@ -11,7 +11,7 @@ import jinja2
 from starskip import number_text
 from starskip.advisor.families.families import BUILT_IN
 from starskip.errors import printable
-from starskip.reports import past_words, sentences
+from starskip.reports import afterwards_words, past_words, sentences
 
 MAX_NAME = 120
 
@@ -46,6 +46,9 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "kind_noun": sentences.kind_noun,
         "kind_words": sentences.kind_words,
         "known_words": sentences.known_words,
+        "afterwards_words": afterwards_words.afterwards_words,
+        "beside_words": afterwards_words.beside_words,
+        "refuted_words": afterwards_words.refuted_words,
         "past_words": past_words.past_words,
         "kept_rule": past_words.kept_rule,
         "stop_sentence": past_words.stop_sentence,
