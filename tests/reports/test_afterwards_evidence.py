@@ -80,7 +80,8 @@ def test_before_it_was_applied_and_without_the_queries_of_its_night_nothing_is_c
     (gone,) = afterwards(night, "t", [replace(APPLIED, source="2026-11-10")], asked, nothing)
     assert (gone.nights, gone.note) == ((), "the queries of the advice's night are no longer kept")
     (of_file,) = afterwards(night, "t", [replace(APPLIED, source="advice.json")], asked, nothing)
-    assert of_file.nights == () and "No later night is compared: it was not advised by" in afterwards_words(
+    assert of_file.nights == ()
+    assert "No later night is compared: it was not advised by" in afterwards_words(of_file)
         of_file
     )
     assert afterwards(night, "t", [replace(APPLIED, event=Event.TAKEN_BACK)], asked, nothing) == ()
