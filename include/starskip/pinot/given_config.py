@@ -40,6 +40,11 @@ class GivenConfig:
             found += [entry for entry in config.star_tree_index_configs if entry not in found]
         return tuple(found)
 
+    @property
+    def current(self) -> Any:
+        """The whole configuration as it is, without secrets."""
+        return self.proposed(())[0]
+
     def proposed(self, edits: Sequence[KeyEdit]) -> tuple[Any, tuple[str, ...]]:
         """Return the whole configuration with ``edits`` and without secrets, and the paths of the secrets."""
         return without_secrets(proposed_config(self.paths, self.table, edits))

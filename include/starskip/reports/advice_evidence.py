@@ -96,6 +96,7 @@ def config_change(
         star_trees=held,
         config=config,
         hidden_keys=hidden,
+        current=given.current if given else None,
     )
 
 

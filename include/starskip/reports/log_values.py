@@ -14,6 +14,19 @@ MAX_REJECTED_EXAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedPredicate:
+    """One predicate of a shape: how Pinot answers it ``today``, and how with the advice (``advised``).
+
+    ``comparison``: in words. Null is a scan; otherwise the kind of the index.
+    """
+
+    column: str
+    comparison: str
+    today: str | None
+    advised: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShapeEvidence:
     """One shape; ``columns``: of the chosen indexes that serve it; ``latency_ms``: its mean.
 
@@ -22,6 +35,10 @@ class ShapeEvidence:
 
     ``full_text`` is one query as logged, null unless the settings ask for it. ``skip_option``: the statement
     by which a query does without the chosen indexes that would have it read more, null if none does.
+
+    ``all_entries_ratio``: its share of all entries of the table's queries. ``entries_a_query`` and
+    ``entries_a_query_advised``: what a mean query of it reads in filters and behind them, today and
+    predicted with the advice. ``plan``: its predicates. ``tree_today``: a star-tree answers it already.
     """
 
     shape_id: str
@@ -34,6 +51,11 @@ class ShapeEvidence:
     latency_ms: float | None = None
     full_text: str | None = None
     skip_option: str | None = None
+    all_entries_ratio: float | None = None
+    entries_a_query: float | None = None
+    entries_a_query_advised: float | None = None
+    plan: tuple[PlannedPredicate, ...] = ()
+    tree_today: bool = False
 
 
 @dataclass(frozen=True, slots=True)
