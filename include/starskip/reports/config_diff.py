@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
+from difflib import SequenceMatcher
 from typing import Any
 
 from starskip.advisor.families.star_tree.star_tree_entry import STAR_TREES_KEY
@@ -15,7 +16,8 @@ from starskip.reports.evidence_json import harmless_json
 MAX_LINES = 400
 """Lines of a diff that are shown; the whole config stands beside it."""
 MAX_COMPARED = 20_000
-_KINDS = {"+": "added", "-": "removed", "@": "place"}
+CONTEXT = 3
+"""Lines around each change of a whole config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +45,24 @@ def config_diff(evidence: Evidence) -> ConfigDiff | None:
     now, then = harmless_json(before).splitlines(), harmless_json(after).splitlines()
     if len(now) + len(then) > MAX_COMPARED:
         return None
-    lines = list(unified_diff(now, then, "now", "proposed", lineterm="", n=3 if is_whole else 100))[2:]
-    if not is_whole:
-        # One place, the whole of it.
-        lines = lines[1:]
-    if not lines:
-        return None
-    shown = tuple(DiffLine(line, _KINDS.get(line[:1], "same")) for line in lines[:MAX_LINES])
-    return ConfigDiff(shown, max(0, len(lines) - MAX_LINES), is_whole)
+    lines = list(_unified(now, then, CONTEXT if is_whole else MAX_COMPARED))
+    return ConfigDiff(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES), is_whole) if lines else None
+
+
+def _unified(now: Sequence[str], then: Sequence[str], context: int) -> Iterator[DiffLine]:
+    """Yield the lines of a unified diff; a comma at the end of a line is no change of it."""
+    matcher = SequenceMatcher(None, *([line.rstrip(",") for line in each] for each in (now, then)))
+    for group in matcher.get_grouped_opcodes(context):
+        (_, start, _, new_start, _), (_, _, end, _, new_end) = group[0], group[-1]
+        if context < MAX_COMPARED:
+            lengths = f"-{start + 1},{end - start} +{new_start + 1},{new_end - new_start}"
+            yield DiffLine(f"@@ {lengths} @@", "place")
+        for what, first, last, new_first, new_last in group:
+            if what == "equal":
+                yield from (DiffLine(f" {line}", "same") for line in then[new_first:new_last])
+                continue
+            yield from (DiffLine(f"-{line}", "removed") for line in now[first:last])
+            yield from (DiffLine(f"+{line}", "added") for line in then[new_first:new_last])
 
 
 def _keys(evidence: Evidence) -> tuple[Any, Any]:

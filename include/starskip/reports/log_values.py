@@ -57,6 +57,28 @@ class ShapeEvidence:
     plan: tuple[PlannedPredicate, ...] = ()
     tree_today: bool = False
 
+    @property
+    def scanned(self) -> float:
+        """All entries of its queries; of those in filters in a report of an older Starskip."""
+        return (
+            self.entries_scanned_in_filter
+            if self.entries_a_query is None
+            else self.entries_a_query * self.queries
+        )
+
+    @property
+    def share(self) -> float:
+        """Its share of all entries; of those in filters in a report of an older Starskip."""
+        return self.entries_ratio if self.all_entries_ratio is None else self.all_entries_ratio
+
+    @property
+    def saved(self) -> float:
+        """The share of all of its entries that the advice saves; of an older report as it was told there."""
+        if self.entries_a_query is None or self.entries_a_query_advised is None:
+            return self.predicted_saving_ratio
+        read = self.entries_a_query_advised / self.entries_a_query if self.entries_a_query else 1.0
+        return 1.0 - read
+
 
 @dataclass(frozen=True, slots=True)
 class Shapes:

@@ -30,9 +30,13 @@ from starskip.reports.family_sections import family_sections, rendered_sections
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.template_environment import compiled, template_environment, template_text
 
-_BEFORE = ("section_change.html.j2", "section_applied.html.j2", "section_savings.html.j2")
-_BEHIND = (
+_BEFORE = (
+    "section_change.html.j2",
     "section_shapes.html.j2",
+    "section_applied.html.j2",
+    "section_savings.html.j2",
+)
+_BEHIND = (
     "section_latency.html.j2",
     "section_refusals.html.j2",
     "section_data_quality.html.j2",

@@ -14,8 +14,8 @@ from starskip.sql.query_shape import parsed_shape
 MAX_PREDICATES = 12
 """Predicates of one shape that a report shows."""
 _COMPARISONS = {
-    Operator.EQUAL: "=",
-    Operator.NOT_EQUAL: "<>",
+    Operator.EQUAL: "equal to a value",
+    Operator.NOT_EQUAL: "other than a value",
     Operator.IN: "in a list",
     Operator.NOT_IN: "not in a list",
     Operator.RANGE: "in a range",

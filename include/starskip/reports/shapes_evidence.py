@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from starskip.advisor.families.access_rules import AccessRules
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.advisor.run.artefact_rows import published
@@ -67,7 +68,8 @@ def shapes_evidence(
         tree = read.get(shape.shape_id)
         values = _shape(shape, votes.get(shape.shape_id, []), chosen, tree, total, night.settings)
         before, after = _entries_a_query(shape, values, tree)
-        plan = shape_plan(shape.skeleton, today.rules, today.sorted_columns, today.in_force, chosen)
+        helping = chosen if tree is None else frozenset[Index]()
+        plan = shape_plan(shape.skeleton, today.rules, today.sorted_columns, today.in_force, helping)
         found.append(
             replace(
                 values,
