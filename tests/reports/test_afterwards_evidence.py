@@ -82,8 +82,6 @@ def test_before_it_was_applied_and_without_the_queries_of_its_night_nothing_is_c
     (of_file,) = afterwards(night, "t", [replace(APPLIED, source="advice.json")], asked, nothing)
     assert of_file.nights == ()
     assert "No later night is compared: it was not advised by" in afterwards_words(of_file)
-        of_file
-    )
     assert afterwards(night, "t", [replace(APPLIED, event=Event.TAKEN_BACK)], asked, nothing) == ()
 
 

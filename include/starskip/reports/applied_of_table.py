@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
-from starskip.advisor.ledger.ledger import ledger_entries
+from starskip.advisor.ledger.entry import LedgerEntry
 from starskip.advisor.run.night import ADVICE_NIGHTS, Night
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.errors import StarskipError, StorageOutage
@@ -17,9 +17,10 @@ from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.published_reports import published_document
 
 
-def applied_of_table(night: Night, table: str, workload: Sequence[ShapeWorkload]) -> AppliedAdvice | None:
-    """Return the applications and the changes in force of a table, None if there are none."""
-    entries = ledger_entries(night.store, table)
+def applied_of_table(
+    night: Night, table: str, entries: Sequence[LedgerEntry], workload: Sequence[ShapeWorkload]
+) -> AppliedAdvice | None:
+    """Return the applications and the changes in force of a table; None if its ``entries`` tell of none."""
     last = partial(_last_afterwards, night, table)
     return applied_advice(entries, afterwards(night, table, entries, workload, last))
 

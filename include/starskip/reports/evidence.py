@@ -14,6 +14,7 @@ from starskip.advisor.families.skipping.report.section_data import SkippingIndex
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.reports.advice_values import (
+    AdvisedAction,
     ChosenAnswer,
     ChosenIndex,
     CombinedSavingEvidence,
@@ -83,6 +84,8 @@ class Evidence:
     be chosen can do. ``applied``: what became of advice that was applied, null if none was.
     ``interval_factor``: how much wider the intervals are than the models say, by past applications.
     ``past``: what earlier nights and the last advice changed, null if there are none.
+    ``actions``: the advice line by line. ``reload_seconds``: how long one server that holds all segments
+    would reload them, null if there are none.
     """
 
     table: str
@@ -117,6 +120,8 @@ class Evidence:
     applied: AppliedAdvice | None = None
     interval_factor: float = 1.0
     past: PastEvidence | None = None
+    actions: tuple[AdvisedAction, ...] = ()
+    reload_seconds: float | None = None
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:
