@@ -15,7 +15,6 @@ from typing import Any
 from starskip.advisor.families.family_section import PairsPicture, ShapePair
 from starskip.extras import missing_extra, needing_extra
 from starskip.number_text import compact_count, milliseconds, percent, percent_range
-from starskip.reports.afterwards_evidence import Afterwards
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_bounds import thinned_bins
 from starskip.reports.sentences import filter_text
@@ -26,7 +25,6 @@ Spec = dict[str, Any]
 
 WIDE, NARROW = 860, 330
 MAX_BARS = 15
-_LEAST_NIGHTS = 2
 MAX_POINTS = 150
 """A page stays light; the evidence holds all bins."""
 
@@ -197,35 +195,6 @@ def latency_chart(evidence: Evidence) -> Chart | None:
         "a perfect fit lies on the dashed diagonal."
     )
     return Chart(_svg(layers, WIDE, 280), _svg(layers, NARROW, 280), alt)
-
-
-def afterwards_chart(change: Afterwards) -> Chart | None:
-    """Return measured savings of later nights in the band of the predicted ones; None under two nights."""
-    if len(change.nights) < _LEAST_NIGHTS:
-        return None
-    days = [each.run_date.isoformat() for each in change.nights]
-    points = [
-        {"day": day, "saving": each.saving_ratio} for day, each in zip(days, change.nights, strict=True)
-    ]
-    ends = (days[0], days[-1])
-    time = {"field": "day", "type": "temporal", "title": None, "axis": {"format": "%b %-d", "tickCount": 5}}
-    percents = "format(datum.value * 100, '~f') + ' %'"
-    y = _axis("saving", "share of all entries saved", labelExpr=percents, tickCount=5)
-    layers = []
-    if change.interval is not None:
-        band = [{"day": day, "low": change.interval.low, "high": change.interval.high} for day in ends]
-        area = {"type": "area", "color": BLUE, "opacity": 0.18}
-        layers.append(_layer(band, area, x=time, y=y | {"field": "low"}, y2={"field": "high"}))
-    if change.saving_ratio is not None:
-        line = {"type": "line", "color": BLUE, "strokeDash": [5, 4], "strokeWidth": 1.5}
-        predicted = [{"day": day, "saving": change.saving_ratio} for day in ends]
-        layers.append(_layer(predicted, line, x=time, y=y))
-    layers.append(_layer(points, _dots(VERMILLION, size=60), x=time, y=y))
-    alt = "Measured saving by night. " + "; ".join(
-        f"{day}: {percent(each.saving_ratio)}"
-        for day, each in zip(days[-20:], change.nights[-20:], strict=True)
-    )
-    return Chart(_svg(layers, WIDE, 220), _svg(layers, NARROW, 220), f"{alt}.")
 
 
 def _by_shape(

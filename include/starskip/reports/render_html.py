@@ -16,7 +16,6 @@ from markupsafe import Markup, escape
 from starskip.advisor.families.family_section import FamilySection
 from starskip.reports.charts import (
     Chart,
-    afterwards_chart,
     k_curve_chart,
     latency_chart,
     missing_pictures,
@@ -58,7 +57,7 @@ def render_html(evidence: Evidence) -> str:
     parts = {
         "evidence": evidence,
         **change_values(evidence),
-        "charts": {**_charts(evidence), "afterwards": _afterwards_charts(evidence)},
+        "charts": _charts(evidence),
     }
 
     def pages(names: Sequence[str]) -> list[str]:
@@ -153,7 +152,3 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
         "shapes": shapes_chart(evidence),
         "latency": latency_chart(evidence),
     }
-
-
-def _afterwards_charts(evidence: Evidence) -> list[Chart | None]:
-    return [afterwards_chart(each) for each in evidence.applied.afterwards] if evidence.applied else []
