@@ -11,37 +11,33 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import lru_cache
 from itertools import pairwise
 
 from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.advisor.run.table_by_table import FAILED
-from starskip.errors import StarskipError, StorageError
+from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, failed_run
-from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name
-from starskip.reports.published_reports import report_content, report_file, report_parts
+from starskip.reports.published_reports import report_parts
 from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
-from starskip.reports.report_summary import ReportSummary, report_summary
-from starskip.storage.manifest import DataFile, Part
-from starskip.storage.manifest_log import ManifestLog
+from starskip.reports.report_summary import summary_of
+from starskip.storage.manifest import Part
 
 MAX_NIGHTS_LOOKED_AT = 30
 """Nights that one list looks through at most: a filter that finds nothing ends all the same."""
 
 _MOST_NEIGHBOURS = 40
 _AT_ONCE = 6
-"""Nights or reports that are read at the same time, since a store in the network answers slowly."""
+"""Nights that are read at the same time, since a store in the network answers slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A row whose report is not read yet."""
+    """A row whose summary is not read yet."""
 
     row: ReportRow
-    chain: ManifestLog
     part: Part | None = None
 
 
@@ -136,8 +132,7 @@ def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[
 
 
 def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return tuple(pool.map(_with_summary, rows))
+    return tuple(map(_with_summary, rows))
 
 
 def _ended_nights(night: Night) -> Collection[str]:
@@ -150,23 +145,22 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
 
     Above them stands, without a table, why the night failed, and which of its parts cannot be read.
     """
-    chain = night.store.chain("reports", night.date_text)
     parts: Mapping[str, Part] = {}
     stopped: dict[str, GateVerdict] = {}
     rows = []
     try:
         parts = report_parts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
     try:
         if night.date_text in ended and (run := failed_run(night)):
-            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem), chain))
+            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem)))
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
     try:
         stopped = stopping_verdicts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
     for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
         if like.casefold() in table.casefold():
             verdict = stopped.get(table)
@@ -177,7 +171,7 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
                 stopped=verdict.checks if verdict else (),
                 is_reported_still=is_reported,
             )
-            rows.append(_Found(row, chain, parts.get(table)))
+            rows.append(_Found(row, parts.get(table)))
     return rows
 
 
@@ -186,20 +180,10 @@ def _with_summary(found: _Found) -> ReportRow:
         return found.row
     if reason := found.part.properties.get(FAILED):
         return replace(found.row, problem=f"its report could not be written: {reason}")
-    file = report_file(found.part, "report.json")
-    if file is None:
-        return replace(found.row, problem="its report.json is missing: run write_report of that night")
     try:
-        source = f"report.json of {found.row.table}, {found.row.run_date}"
-        return replace(found.row, summary=_summary(found.chain, file, source))
-    except StarskipError as error:
+        return replace(found.row, summary=summary_of(found.part, found.row.table, found.row.run_date))
+    except StorageError as error:
         return replace(found.row, problem=str(error))
-
-
-# Files and manifests never change, so that they are read from the store only once.
-@lru_cache(maxsize=2048)
-def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
-    return report_summary(evidence_from_json(report_content(chain.storage, file), source))
 
 
 def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
