@@ -14,7 +14,6 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
-from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.template_environment import template_environment, template_text
 
 
@@ -39,7 +38,7 @@ def _environment() -> Environment:
     # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
     # hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
-    environment.globals |= {**own, "sentence": _sentence}
+    environment.globals |= own
     return environment
 
 
@@ -53,7 +52,3 @@ def _script() -> str:
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _sentence(pieces: tuple[Piece, ...]) -> str:
-    return "".join(piece.text for piece in pieces)

@@ -21,12 +21,9 @@ from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, failed_run
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import report_parts
-from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
+from starskip.reports.report_row import Gap, ReportRow, RowPage
 from starskip.reports.report_summary import summary_of
 from starskip.storage.manifest import Part
-
-MAX_NIGHTS_LOOKED_AT = 30
-"""Nights that one list looks through at most: a filter that finds nothing ends all the same."""
 
 _MOST_NEIGHBOURS = 40
 _AT_ONCE = 6
@@ -46,27 +43,6 @@ def report_nights(night: Night) -> tuple[date, ...]:
     storage = night.store.storage
     names = {name for artefact in _ARTEFACTS for name in storage.folders_in(artefact)}
     return tuple(sorted(filter(None, map(_night_date, names)), reverse=True))
-
-
-def recent_nights(
-    night: Night, *, like: str = "", until: date | None = None, rows: int, rows_a_night: int
-) -> NightPage:
-    """Return nights up to ``until``, until they hold ``rows`` rows or more.
-
-    For each night, only the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
-    Raises StorageError if the store cannot be read at all.
-    """
-    shown: list[NightRows] = []
-    nights = [each for each in report_nights(night) if until is None or each <= until]
-    looked_at = 0
-    for run_date, found in _by_night(night, nights[:MAX_NIGHTS_LOOKED_AT], like):
-        if sum(len(each.rows) for each in shown) >= rows:
-            break
-        looked_at += 1
-        if found:
-            first = _with_summaries(found[:rows_a_night])
-            shown.append(NightRows(run_date, first, len(found) - len(first)))
-    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None), _gaps(nights))
 
 
 def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
@@ -125,14 +101,14 @@ def _behind(after: str, rows: list[_Found]) -> list[_Found]:
     return rows[names.index(after) + 1 :] if after in names else rows
 
 
-def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[tuple[date, list[_Found]]]:
+def _by_night(night: Night, nights: Sequence[date]) -> Iterator[tuple[date, list[_Found]]]:
     ended = _ended_nights(night)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         for i in range(0, len(nights), _AT_ONCE):
             some = nights[i : i + _AT_ONCE]
             yield from zip(
                 some,
-                pool.map(lambda each: _rows_of(replace(night, run_date=each), like, ended), some),
+                pool.map(lambda each: _rows_of(replace(night, run_date=each), "", ended), some),
                 strict=True,
             )
 

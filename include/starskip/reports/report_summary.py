@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
@@ -34,7 +34,7 @@ class SummaryIndex:
 
     kind: str
     columns: tuple[str, ...]
-    name: str = ""
+    name: str = field(default="", compare=False)
     functions: tuple[str, ...] = ()
     is_drop: bool = False
 
