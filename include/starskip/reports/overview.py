@@ -17,7 +17,7 @@ from starskip.advisor.deployment.forecast import reload_seconds
 from starskip.advisor.ledger.entry import LedgerEntry
 from starskip.advisor.ledger.index_states import STATES, index_states
 from starskip.advisor.ledger.newest_entries import newest_entries
-from starskip.advisor.ledger.standing import drift, newest_by_index, reload_rate
+from starskip.advisor.ledger.standing import measured_beside, newest_by_index, reload_rate
 from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import stage_named
@@ -55,8 +55,8 @@ class TableRow:
     """One table: its standing ``advice``, None where no report of the nights can be read.
 
     ``states``: how many indexes of the advice are in which state of the ledger, in the order of STATES;
-    ``applied``: how many indexes were seen to work, or kept, before. ``drift``: how measured savings differ
-    from predicted ones. ``reload_seconds``: None where the table's size is not known. ``why``: why a table
+    ``applied``: how many indexes were seen to work, or kept, before. ``measured``: as
+    ``measured_beside``. ``reload_seconds``: None where the table's size is not known. ``why``: why a table
     without advice has none, or what stopped it last night.
     """
 
@@ -66,7 +66,7 @@ class TableRow:
     why: str = ""
     states: Mapping[str, int] = field(default_factory=dict)
     applied: int = 0
-    drift: str = ""
+    measured: tuple[float, int] | None = None
     trend: tuple[TrendPoint, ...] = ()
     reload_seconds: float | None = None
 
@@ -184,7 +184,7 @@ def _row(
         why or ("" if advice.indexes else advice.headline),
         {state: told[state] for state in STATES if told[state]},
         applied,
-        drift(entries),
+        measured_beside(entries),
         _trend(table, nights, parts),
         reload,
     )

@@ -66,7 +66,8 @@ def _document(row: TableRow, rank: int | None) -> Mapping[str, Any]:
         "unsized": advice and advice.unsized,
         "reload_seconds": row.reload_seconds,
         "times_trusted": advice and advice.times_trusted,
-        "measured": row.drift,
+        "measured_less_predicted": row.measured and row.measured[0],
+        "applications_measured": row.measured[1] if row.measured else 0,
         "last_night": row.outcome,
         "why": printable(row.why, _MOST_CHARACTERS),
     }

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from starskip.advisor.deployment.forecast import minutes_words
 from starskip.reports.template_environment import template_environment, template_text
 
 
@@ -38,6 +39,7 @@ def _environment() -> Environment:
     # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
     # hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
+    environment.filters |= {"rough_time": lambda seconds: minutes_words(seconds / 60)}
     environment.globals |= own
     return environment
 

@@ -54,7 +54,7 @@ def with_newest(held: Part | None, added: Sequence[LedgerEntry]) -> Mapping[str,
 
 
 def newest_entries(store: ArtefactStore) -> Mapping[str, Sequence[LedgerEntry]]:
-    """Return the newest entries by table, oldest first; of a long text or a saving of one index they are bare.
+    """Return the newest entries by table, oldest first, without their long texts and savings of one index.
 
     Raises StorageError if the ledger cannot be read.
     """
