@@ -29,7 +29,8 @@ class SummaryIndex:
     """One action of an advice: an index to add, or with ``is_drop`` one to drop.
 
     ``columns``: of a star-tree its dimensions; ``functions``: its pairs of function and column, which are no
-    columns. ``name``: as the ledger names it, empty for an index of the lake, which the night builds itself.
+    columns. ``name``: as the ledger names it, empty for an index beside the table config, which the
+    night builds itself.
     """
 
     kind: str
@@ -171,7 +172,7 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         if time and queries > 0
         else None,
         times_trusted=evidence.times.trusted if evidence.times else None,
-        indexes=(*map(_advised, advised), *_of_lake(evidence)),
+        indexes=(*map(_advised, advised), *_beside_config(evidence)),
         size_bytes=sum(each.size_bytes or 0 for each in new),
         unsized=sum(each.size_bytes is None for each in new),
         table_bytes=evidence.summary.table_bytes,
@@ -189,11 +190,10 @@ def _advised(index: AdvisedIndex) -> SummaryIndex:
     return SummaryIndex(index.family, index.columns, index.name, tuple(map(str, functions)), index.is_drop)
 
 
-def _of_lake(evidence: Evidence) -> Iterator[SummaryIndex]:
+def _beside_config(evidence: Evidence) -> Iterator[SummaryIndex]:
     for section, values in family_sections(evidence):
-        if section.is_of_lake:
-            for kind, columns in section.chosen(values):
-                yield SummaryIndex(kind, tuple(columns))
+        for kind, columns in section.chosen(values):
+            yield SummaryIndex(kind, tuple(columns))
 
 
 def _nights(evidence: Evidence) -> float:

@@ -69,8 +69,8 @@ class Forecast:
         )
         guessed = f"; unknown sizes count as the table's: {', '.join(self.guessed)}" if self.guessed else ""
         return (
-            f"{size(self.bytes)} of indexes over all replicas, about {minutes_words(self.minutes)} of reloading "
-            f"(rate {rate}); each server needs {size(self.room_bytes)} of room meanwhile{guessed}"
+            f"{size(self.bytes)} of indexes over all replicas, about {minutes_words(self.minutes)} of "
+            f"reloading (rate {rate}); each server needs {size(self.room_bytes)} of room meanwhile{guessed}"
         )
 
 
@@ -105,7 +105,8 @@ def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -
     if forecast.minutes > bounds.max_minutes:
         raise ConfigError(
             f"table {table}: reloading is forecast to take {minutes_words(forecast.minutes)}, and a reload "
-            f"cannot be aborted: apply fewer indexes, or allow it with --max-minutes {ceil(forecast.minutes)}",
+            "cannot be aborted: apply fewer indexes, or allow it with --max-minutes "
+            f"{ceil(forecast.minutes)}",
             setting="deployment.max_minutes",
         )
     if bounds.max_bytes is not None and forecast.bytes > bounds.max_bytes:
