@@ -239,7 +239,7 @@ def test_a_report_without_a_summary_is_told_and_the_others_are_shown(
     rows = {row.table: row for row in rows_of(night)}
     assert rows["sound"].summary is not None
     for table in ("older", "newer"):
-        told = f"the report of {table} has no summary that this Starskip reads: run the night of 2026-11-01 ag"
+        told = f"the report of {table} has no summary that this Starskip reads: run the night of"
         assert str(rows[table].problem).startswith(told)
 
 
