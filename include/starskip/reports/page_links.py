@@ -25,13 +25,21 @@ class PageLinks:
 
     root: str
 
-    def index(self, *, like: str = "", until: str = "") -> str:
-        """Return the list of reports, of tables ``like`` a text, of the night ``until`` and earlier ones."""
-        return f"{self.root}/{_query(like=like, until=until)}"
+    def index(self) -> str:
+        """Return the overview of all tables."""
+        return f"{self.root}/"
+
+    def overview(self, query: str, document: str = "") -> str:
+        """Return the overview, or ``document``, overview.csv or overview.json, of what ``query`` asks for."""
+        return f"{self.root}/{document}{query}"
+
+    def calendar(self) -> str:
+        """Return the nights as a calendar."""
+        return f"{self.root}/calendar"
 
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
-        return f"{self.root}/nights/{run_date}{_query(like=like, after=after)}"
+        return f"{self.root}/nights/{run_date}{query_of(like=like, after=after)}"
 
     def calendar(self, *, until: str = "", first: str = "", last: str = "") -> str:
         """Return the calendar of nights ``until`` a day, with the days ``first`` to ``last`` chosen."""
@@ -52,7 +60,7 @@ class PageLinks:
 
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""
-        return f"{self.table(table)}/history{_query(before=before)}"
+        return f"{self.table(table)}/history{query_of(before=before)}"
 
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
@@ -82,6 +90,7 @@ def table_of_page(name: str, tables: Iterable[str]) -> str | None:
     return next((table for table in tables if page_name(table) == name), None)
 
 
-def _query(**values: str) -> str:
+def query_of(**values: str) -> str:
+    """Return the query of an address, empty without a value."""
     given = {name: value for name, value in values.items() if value}
     return f"?{urlencode(given, errors='replace')}" if given else ""

@@ -225,11 +225,26 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
     assert "&lt;script&gt;alert(1)" in own.text
     other = server.get(f"/runs/{DAG_ID}/one-that-failed-after-it").text
     assert "The log of its task finish_night says why." in other and "no log of" not in other
-    for path in ("/", f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem/history"):
+    for path in (f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem/history"):
         answer = server.get(path)
         assert answer.status_code == 200
         assert "The night failed:" in answer.text and "parse_query_logs failed: no log" in answer.text
         server.check_headers(answer)
+
+
+def test_the_overview_is_a_page_and_two_files_of_what_is_asked_for(server: Any) -> None:
+    page = server.get(f"{server.of_dag}/?like=LINEITEM&kind=inverted")
+    assert page.status_code == 200
+    assert f'href="{URL_PREFIX}{server.of_dag}/overview.csv?like=LINEITEM&amp;kind=inverted"' in page.text
+    for name, kind in (("overview.csv", "text/csv; charset=utf-8"), ("overview.json", "application/json")):
+        answer = server.get(f"{server.of_dag}/{name}?like=LINEITEM&kind=inverted")
+        assert answer.headers["Content-Type"] == kind
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+        assert "lineitem" in answer.text and "alert(1)" not in answer.text
+        server.check_headers(answer)
+    empty = server.get(f"{server.of_dag}/?like=nobody")
+    assert empty.status_code == 200
+    assert "No table with advice whose name holds <code>nobody</code>" in empty.text
 
 
 @pytest.fixture
@@ -278,12 +293,12 @@ def test_what_cannot_be_read_is_told_and_not_shown(
 
 
 def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.airflow.report_pages import night_pages
+    from starskip.airflow.report_pages import overview_pages
 
     def fault(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret of the server")
 
-    monkeypatch.setattr(night_pages, "recent_nights", fault)
+    monkeypatch.setattr(overview_pages, "overview", fault)
     answer = server.get("/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text

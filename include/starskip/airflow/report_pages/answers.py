@@ -19,7 +19,11 @@ from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, render_message
 
 _LOG = logging.getLogger(__name__)
-_MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}
+_MEDIA_TYPES = {
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+}
 _REFUSALS = {
     401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
     403: Message(
