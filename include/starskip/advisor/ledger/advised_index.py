@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -38,6 +39,11 @@ class AdvisedIndex:
         """The index in one word, inverted:country or without_inverted:country."""
         variant = f"#{self.variant}" if self.variant else ""
         return f"{DROP_PREFIX if self.is_drop else ''}{self.family}:{','.join(self.columns)}{variant}"
+
+    @property
+    def key(self) -> str:
+        """The index in a form: columns are text that a browser may send otherwise than it came."""
+        return hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as plain JSON."""
