@@ -127,7 +127,7 @@ def write_audit_log(session: SessionDep, dag_id: str, entries: Sequence[LedgerEn
 
 
 def _asked_names(form: Form, advice: AdvisedChange) -> list[str]:
-    """Return the names of the indexes that a form ticks; raises HTTPException where the advice has changed."""
+    """Return the names of the indexes that a form ticks; raises HTTPException if the advice has changed."""
     by_key = {each.key: each.name for each in advice.indexes}
     keys = form.get("index", ())
     if not keys:
