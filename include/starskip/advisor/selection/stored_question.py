@@ -43,13 +43,14 @@ _VERSION = 1
 class StoredQuestion:
     """What is needed to judge and to choose other sets.
 
-    ``times``: what entries cost; None if the log has no latencies; ``mistrust``: why they cannot be trusted,
+    ``chosen``: the advised indexes and answers. ``times``: what entries cost; None if the log has no latencies; ``mistrust``: why they cannot be trusted,
     empty if they can. ``unit``: the one in which the night chose. ``file_bytes``: what its indexes of files
     take of the budget. ``interval_factors``: by how much intervals are widened, in entries and in time.
     ``is_baseline``: the choice follows a baseline's order, which is not kept.
     """
 
     tonight: Tonight
+    chosen: IndexSet
     times: ShapeTimes | None
     mistrust: str
     unit: str
@@ -73,6 +74,7 @@ def question_part(
         },
         "votes": _votes(tonight.lists),
         "offers": {name: _offer(each) for name, each in tonight.offers.items()},
+        "chosen": [str(each.index) for each in (*advice.recommendation.chosen, *advice.answers.answers)],
         "kept": [sorted(map(str, each)) for each in _kept(question.past)],
         "size_bytes": {str(index): size for index, size in question.size_bytes.items()},
         "times": asdict(advice.times) if advice.times else None,
@@ -138,6 +140,7 @@ def _question(table: str, settings: Settings, document: Mapping[str, Any]) -> St
     times = document["times"]
     return StoredQuestion(
         tonight,
+        frozenset(map(parse_index, document["chosen"])),
         _read_times(times) if times else None,
         document["mistrust"],
         document["unit"],
