@@ -12,6 +12,11 @@ from starskip.advisor.families.index import DROP_PREFIX
 from starskip.advisor.latency.shape_times import TimeSaving
 
 
+def form_key(name: str) -> str:
+    """Return a name in a form, short and plain: a browser may send other text otherwise than it came."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
 @dataclass(frozen=True, slots=True)
 class AdvisedIndex:
     """An index to add, or with ``is_drop`` one to drop, with what it is predicted to save and to take.
@@ -42,8 +47,8 @@ class AdvisedIndex:
 
     @property
     def key(self) -> str:
-        """The index in a form: columns are text that a browser may send otherwise than it came."""
-        return hashlib.sha256(self.name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        """The index in a form."""
+        return form_key(self.name)
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as plain JSON."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import floor
 
 from starskip.advisor.families.answer import AnswerCandidate
+from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import Index
+from starskip.advisor.ledger.advised_index import form_key
 from starskip.advisor.selection.choice_steps import choose_answers, choose_columns
 from starskip.advisor.selection.set_saving import SetSaving, SetSavings, voting_lists
 from starskip.advisor.selection.stored_question import StoredQuestion
 from starskip.advisor.selection.vote_list import IndexSet, building_lists, total_saving
+from starskip.errors import ConfigError
 from starskip.settings.advice_groups import MS
 
 CHOICE_TIME_S = 2.0
@@ -31,6 +35,11 @@ class Member:
     of_filters_ratio: float
     size_bytes: int | None
     answer: AnswerCandidate | None = None
+
+    @property
+    def key(self) -> str:
+        """The member in a form."""
+        return form_key(str(self.index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +78,19 @@ class OtherSets:
             time=found.time.widened(of_time) if found.time else None,
         )
 
+    def of_keys(self, keys: Iterable[str]) -> IndexSet:
+        """Return the set of the members with these keys; raises ConfigError for a key that none has."""
+        by_key = {each.key: each.index for each in self.members.values()}
+        asked = set(keys)
+        if asked - by_key.keys():
+            raise ConfigError("the indexes that may be chosen have changed since", setting="index")
+        return frozenset(by_key[key] for key in asked)
+
+    def require_possible(self, indexes: IndexSet) -> None:
+        """Raise ConfigError for a set that cannot be judged: a sort order beside another index."""
+        if len(indexes) > 1 and any(map(reorders, indexes)):
+            raise ConfigError("a sort order stands alone, nothing is judged beside it", setting="index")
+
     def chosen_again(self, max_indexes: int, storage_bytes: int | None) -> IndexSet:
         """Return the best set under another K and budget, on the night's own terms otherwise."""
         room = None if storage_bytes is None else max(floor(storage_bytes - self.stored.file_bytes), 0)
@@ -89,7 +111,7 @@ class OtherSets:
         return frozenset((*columns.indexes, *(each.index for each in answers.answers)))
 
     def shape_changes(self, asked: SetSaving) -> list[ShapeChange]:
-        """Return the shapes that scan otherwise with ``asked`` than with the advice, greatest change first."""
+        """Return the shapes that ``asked`` serves otherwise than the advice, greatest change first."""
         shapes = self.stored.tonight.window.shapes
         before, after = self._saved(self.advised), self._saved(asked)
         found = []

@@ -17,6 +17,7 @@ from starskip.advisor.families.families import FamilyChoice, known_families
 from starskip.advisor.families.family import listed
 from starskip.advisor.families.index import Index, parse_index
 from starskip.advisor.latency.shape_times import ShapeRate, ShapeTimes
+from starskip.advisor.run.artefact_rows import night_properties
 from starskip.advisor.run.night import Night
 from starskip.advisor.selection.look_back import NightVotes
 from starskip.advisor.selection.past_nights import PastNights
@@ -43,10 +44,11 @@ _VERSION = 1
 class StoredQuestion:
     """What is needed to judge and to choose other sets.
 
-    ``chosen``: the advised indexes and answers. ``times``: what entries cost; None if the log has no latencies; ``mistrust``: why they cannot be trusted,
-    empty if they can. ``unit``: the one in which the night chose. ``file_bytes``: what its indexes of files
-    take of the budget. ``interval_factors``: by how much intervals are widened, in entries and in time.
-    ``is_baseline``: the choice follows a baseline's order, which is not kept.
+    ``chosen``: the advised indexes and answers. ``times``: what entries cost; None if the log has no
+    latencies; ``mistrust``: why they cannot be trusted, empty if they can. ``unit``: the one in which the
+    night chose. ``file_bytes``: what its indexes of files take of the budget. ``interval_factors``: by how
+    much intervals are widened, in entries and in time. ``is_baseline``: the choice follows a baseline's
+    order, which is not kept.
     """
 
     tonight: Tonight
@@ -88,8 +90,8 @@ def question_part(
     return Part((staged.write_file(question.table, _FILE, content),))
 
 
-def stored_question(night: Night, table: str, settings: Settings) -> StoredQuestion:
-    """Return the question of one table and night; ``settings``: those that the night ran with.
+def stored_question(night: Night, table: str) -> StoredQuestion:
+    """Return the question of one table and night, with the settings that the night ran with.
 
     Raises MissingSource for a night that kept none, and StorageError for a damaged one.
     """
@@ -103,12 +105,23 @@ def stored_question(night: Night, table: str, settings: Settings) -> StoredQuest
     content = night.store.storage.read(part.files[0].name)
     try:
         document = json.loads(gzip.decompress(content or b""))
-        return _question(table, settings, document)
+        return _question(table, settings_of_advice(night, table), document)
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise StorageError(
             f"{part.files[0].name}: is damaged, run select_indexes of that night again ({error})",
             location=part.files[0].name,
         ) from error
+
+
+def settings_of_advice(night: Night, table: str) -> Settings:
+    """Return the settings by which a table was advised, as far as they are known here.
+
+    Those of families of users' modules are left out where the modules are not loaded.
+    """
+    told = night_properties(night, "recommendations", table).get("settings", {})
+    default = Settings(families=tuple(type(group)() for group in night.settings.families))
+    known = {declared.place for declared, _ in default.items()}
+    return default.changed({place: value for place, value in told.items() if place in known})
 
 
 def _question(table: str, settings: Settings, document: Mapping[str, Any]) -> StoredQuestion:

@@ -55,7 +55,8 @@ def decide_on(
     require_newest(night, table)
     links = links_of(request, dag)
     try:
-        _require_applicable(advice, decision)
+        if decision.event is Event.APPROVED:
+            require_applicable(advice)
         entries = decide(night.store, advice, decision, names)
     except StarskipError as error:
         return message_answer(request, unwritten(error, table), 503, links)
@@ -138,10 +139,10 @@ def _asked_names(form: Form, advice: AdvisedChange) -> list[str]:
     return [] if len(found) == len(by_key) else found  # without a name, all of the advice is meant
 
 
-def _require_applicable(advice: AdvisedChange, decision: Decision) -> None:
+def require_applicable(advice: AdvisedChange) -> None:
     """Raise StarskipError for an index whose config only a module of its user's own knows."""
     for each in advice.indexes:
-        if decision.event is Event.APPROVED and not each.config and named(each.family) is None:
+        if not each.config and named(each.family) is None:
             raise StarskipError(
                 f"indexes of family {printable(each.family, 80)} are of a module that Airflow's API server "
                 "does not load"
