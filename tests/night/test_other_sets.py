@@ -13,8 +13,8 @@ import pytest
 from settings_with import settings_with
 from starskip.advisor.deployment.advised_change import change_of_night
 from starskip.advisor.deployment.change_of_set import change_of_set
-from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.families.families import BUILT_IN, families_named
+from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.families.index import Index
 from starskip.advisor.run.artefact_rows import night_properties
 from starskip.advisor.run.stages import STAGE_NAMES
@@ -49,7 +49,7 @@ def with_answers(
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_advised_set_saves_what_the_report_says(with_answers: tuple[Any, Any], table: str) -> None:
-    lab, night = with_answers
+    _, night = with_answers
     told = night_properties(night, "recommendations", table)
     sets = asked_of(night, table)
     found = sets.advised

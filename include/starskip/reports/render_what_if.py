@@ -12,10 +12,12 @@ from starskip.advisor.selection.vote_list import IndexSet
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 
-SHAPES = 20
+SHAPES = 12
 """Shapes that the page shows of those that change."""
 _MEMBERS = 40
-"""Indexes that the page offers, besides those that the asked set has."""
+"""Indexes that the page offers besides the advised and the asked ones."""
+_OTHERS_AT_ONCE = 5
+"""How many of them it shows at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def render_what_if(links: PageLinks, table: str, run_date: date, found: WhatIf, 
         run_date=run_date,
         found=found,
         offered=offered,
+        first=len(found.indexes | stored.chosen) + _OTHERS_AT_ONCE,
         left_out=len(found.sets.members) - len(offered),
         sets=(("the advised set", found.sets.advised), ("this set", found.asked)),
         is_advised=found.indexes == stored.chosen,
@@ -64,4 +67,5 @@ def _offered(found: WhatIf) -> list[Member]:
     wanted = found.indexes | found.sets.stored.chosen
     others = [each for each in members if each.index not in wanted and each.alone_ratio > 0]
     kept = {each.index for each in others[:_MEMBERS]} | wanted
-    return [each for each in members if each.index in kept]
+    # Advised and asked ones first.
+    return sorted((each for each in members if each.index in kept), key=lambda each: each.index not in wanted)

@@ -18,6 +18,10 @@ from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
 
 
+_TERMS = {"advice.max_indexes": "K", "advice.index_budget_bytes": "bytes"}
+"""The settings that a person may change here, and what the page calls them."""
+
+
 @dataclass(frozen=True, slots=True)
 class AskedSet:
     """A question as an address has it: ``ask`` is "set" for the ``keys``, "choose" for K and budget."""
@@ -38,6 +42,8 @@ def what_if_answer(night: Night, table: str, asked: AskedSet) -> WhatIf:
         sets.require_possible(indexes)
     except ConfigError as error:
         indexes, problem = sets.stored.chosen, str(error)
+        for place, words in _TERMS.items():
+            problem = problem.replace(place, words)
     found = sets.saving(indexes)
     changes = sets.shape_changes(found)
     budget = settings.advice.index_budget_bytes
@@ -57,11 +63,8 @@ def _indexes(sets: OtherSets, settings: Settings, asked: AskedSet) -> IndexSet:
     if asked.ask == "set":
         return sets.of_keys(asked.keys)
     if asked.ask == "choose":
-        given = {
-            "advice.max_indexes": asked.max_indexes or None,
-            "advice.index_budget_bytes": asked.budget or "none",
-        }
-        terms = with_overrides(settings, given, origin="the form").advice
+        values = (asked.max_indexes or None, asked.budget or "none")
+        terms = with_overrides(settings, dict(zip(_TERMS, values, strict=True)), origin="the form").advice
         return sets.chosen_again(terms.max_indexes, terms.index_budget_bytes)
     return sets.stored.chosen
 

@@ -1,4 +1,4 @@
-"""What other sets of indexes would save, from the votes that a night has kept; one of them can be approved."""
+"""What other sets of indexes would save, from the votes that a night has kept; one can be approved."""
 
 from __future__ import annotations
 
