@@ -17,7 +17,6 @@ from starskip.settings.overrides import with_overrides
 from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
 
-
 _TERMS = {"advice.max_indexes": "K", "advice.index_budget_bytes": "bytes"}
 """The settings that a person may change here, and what the page calls them."""
 
