@@ -74,6 +74,18 @@ class PageLinks:
         """Return one of ``DOCUMENTS`` by itself."""
         return f"{self.report(table, run_date)}/{document}"
 
+    def decide(self, table: str, run_date: str) -> str:
+        """Return where the forms of a table's page go that decide on its advice."""
+        return f"{self.report(table, run_date)}/decide"
+
+    def what_if(self, table: str, run_date: str) -> str:
+        """Return the page that answers what other sets of indexes would save; forms there approve one."""
+        return f"{self.report(table, run_date)}/what-if"
+
+    def decided(self, table: str, run_date: str, event: str) -> str:
+        """Return the page of a table behind a decision on it."""
+        return f"{self.report(table, run_date)}{_query(decided=event)}"
+
 
 def page_name(table: str) -> str:
     """Return the name of a table in addresses, different for every table."""

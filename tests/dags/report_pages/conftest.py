@@ -14,6 +14,7 @@ from urllib.parse import unquote
 
 import pytest
 from published_parts import report_part, summary_for
+from advised_store import publish_advice
 from report_cases import lineitem
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.reports.report_files import report_files
@@ -46,6 +47,7 @@ SOUND = {
 class Server:
     """Airflow's API server with the pages in it; ``headers`` are those of a user who has logged in."""
 
+    dag_id: ClassVar[str] = DAG_ID
     of_dag: ClassVar[str] = f"/dags/{DAG_ID}"
     night: ClassVar[str] = NIGHT
     damaged_night: ClassVar[str] = DAMAGED_NIGHT
@@ -250,6 +252,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     now = datetime.now(UTC)
     store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
     files = dict(report_files(case))
+    publish_advice(store, NIGHT, ("lineitem", *ODD_TABLES))
     older = {name: text.replace(b"sha256-", b"sha256-0") for name, text in files.items()}
     damaged = {
         "sound": files,
