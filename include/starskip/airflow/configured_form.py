@@ -13,6 +13,7 @@ from airflow.sdk import Param
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.airflow.early_config import EarlyConfig
+from starskip.airflow.night_request import PUBLISH
 from starskip.errors import StarskipError
 from starskip.night.configuration.config_document import ConfigDocument
 from starskip.settings import Settings
@@ -86,6 +87,18 @@ def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Pa
             title="Tables",
             description="Names without type suffix. Empty: as configured, else all tables.",
             **to_choose,
+        ),
+        "publish": Param(
+            PUBLISH[0],
+            type="string",
+            enum=list(PUBLISH),
+            title="Publish",
+            values_display={
+                "auto": "unless settings are changed below",
+                "yes": "as the night's advice, whatever the settings",
+                "no": "no: a dry run, kept beside the night's advice",
+            },
+            description="A run that is not published is an experiment: its reports stand beside the night's.",
         ),
         **{
             each.place: Param(

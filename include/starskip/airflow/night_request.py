@@ -18,8 +18,11 @@ from starskip.settings.environment import settings_environment
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
 
-NIGHT_PARAMS = ("run_date", "tables")
+NIGHT_PARAMS = ("run_date", "tables", "publish")
 """The params that are no settings."""
+
+PUBLISH = ("auto", "yes", "no")
+"""Whether a run publishes the night's advice: unless it changes settings, with them too, not at all."""
 
 _BACKFILL = "backfill"
 """The type of run that Airflow gives to the days of a backfill."""
@@ -30,13 +33,19 @@ _MAX_SETTING_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class NightRequest:
-    """One run: its night, configuration file, tables (none: all) and settings, which override the file's."""
+    """One run: its night, configuration file, tables (none: all) and settings, which override the file's.
+
+    ``changed``: the settings whose values are not the configuration's. ``is_experiment``: the run only tries
+    them.
+    """
 
     run_date: date
     run_id: str
     config: str
     tables: tuple[str, ...]
     settings: Mapping[str, str]
+    changed: tuple[str, ...] = ()
+    is_experiment: bool = False
 
     def job_arguments(self) -> list[str]:
         """Return the command line of every job, as a list: no shell reads it.
@@ -48,6 +57,8 @@ class NightRequest:
             f"--run-date={self.run_date.isoformat()}",
             f"--run-id={self.run_id}",
             f"--tables={','.join(self.tables)}",
+            f"--changed={','.join(self.changed)}",
+            *(["--experiment"] if self.is_experiment else []),
         ]
 
     def job_environment(self) -> dict[str, str]:
@@ -63,7 +74,15 @@ class NightRequest:
         # The DAG file imports this module, so the task that reads a night imports what reading needs.
         from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
-        arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
+        arguments = NightArguments(
+            self.run_date,
+            self.run_id,
+            started_at,
+            self.tables,
+            self.settings,
+            changed=self.changed,
+            is_experiment=self.is_experiment,
+        )
         return night_from_config(self.config, arguments, os.environ)
 
 
@@ -80,16 +99,32 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
         raise ConfigError(
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
+    from starskip.night.configuration.night_from_config import changed_settings
+
     given = _settings(run.conf or {}, params, config)
-    # Built artefacts are current state: days of the past only advise.
-    withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}
+    changed = changed_settings(config, given, os.environ)
+    is_experiment = _is_experiment(params.get("publish"), changed)
+    # Built artefacts are current state: days of the past and experiments only advise.
+    withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,
         config=config,
         tables=_tables(params["tables"] or ()),
         settings=given | withheld,
+        changed=changed,
+        is_experiment=is_experiment,
     )
+
+
+def _is_experiment(publish: Any, changed: Sequence[str]) -> bool:
+    """Return whether a run keeps what it publishes aside; raise ConfigError for another word."""
+    if publish not in (None, *PUBLISH):
+        raise ConfigError(
+            f"publish {printable(str(publish), 80)!r} is not known: use {', '.join(PUBLISH)}",
+            setting="publish",
+        )
+    return publish == "no" or (publish in (None, "auto") and bool(changed))
 
 
 def _settings(conf: Mapping[str, Any], params: Mapping[str, Any], config: str) -> dict[str, str]:

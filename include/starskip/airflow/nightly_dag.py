@@ -30,6 +30,10 @@ starts. So the scheduled run of 02:00 is about the day before, a backfill about 
 a manual run about the last complete day. A run without a data interval is about the day before it. Running a
 night again replaces exactly that night.
 
+**A run with other settings** than the configuration's is an experiment: its reports are marked and kept
+beside the night's advice, and nothing is built. The param `publish` says otherwise: `yes` publishes all the
+same, `no` keeps any run aside. Some tables alone, or another night, make no experiment.
+
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
@@ -164,6 +168,7 @@ def check_tables(stage: str, config: str, connections: Connections, **context: A
 def finish_night(config: str, connections: Connections, **context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     from starskip.airflow.night_outcome import night_outcome
+    from starskip.night.experiments import note_experiment, run_note
     from starskip.night.night_runs import note_run
 
     with failing_at_once(context):
@@ -172,7 +177,12 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
         succeeded = {task_id for task_id, state in states.items() if state == "success"}
         outcome = night_outcome(night, failed_tasks(context, states), succeeded)
         note_run(night, outcome.problem(), outcome.night_problem())
+        if night.is_experiment:
+            note_experiment(night, outcome.reported)
     if problem := outcome.problem():
         raise AirflowFailException(problem)
-    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are published")
+    kept = "kept beside the night's advice" if night.is_experiment else "published"
+    if note := run_note(night):
+        show_progress(f"finish_night: {note}")
+    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are {kept}")
     return list(outcome.reported)

@@ -81,6 +81,7 @@ class Evidence:
     ``not_used``: families of users' own that failed, each with its fault. ``notes``: what no index that may
     be chosen can do. ``applied``: what became of advice that was applied, null if none was.
     ``interval_factor``: how much wider the intervals are than the models say, by past applications.
+    ``run_note``: that the run is an experiment, or which settings it changed for itself; else empty.
     """
 
     table: str
@@ -114,6 +115,7 @@ class Evidence:
     notes: tuple[str, ...] = ()
     applied: AppliedAdvice | None = None
     interval_factor: float = 1.0
+    run_note: str = ""
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

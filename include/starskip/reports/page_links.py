@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from starskip.night.experiments import ExperimentRun
 from starskip.storage.staged_write import file_safe, is_plain_name
 
 _FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
@@ -21,9 +22,13 @@ DOCUMENTS = ("report.html", "report.json", "report.md")
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The addresses of all pages; ``root`` is the path of the first one, without a slash at its end."""
+    """The addresses of all pages; ``root`` is the path of the first one, without a slash at its end.
+
+    ``experiment``: the experiment that a page shows; pages of its night are its own, all others are not.
+    """
 
     root: str
+    experiment: ExperimentRun | None = None
 
     def index(self, *, like: str = "", until: str = "") -> str:
         """Return the list of reports, of tables ``like`` a text, of the night ``until`` and earlier ones."""
@@ -31,7 +36,7 @@ class PageLinks:
 
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
-        return f"{self.root}/nights/{run_date}{_query(like=like, after=after)}"
+        return f"{self._root_of(run_date)}/nights/{run_date}{_query(like=like, after=after)}"
 
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""
@@ -39,11 +44,20 @@ class PageLinks:
 
     def report(self, table: str, run_date: str) -> str:
         """Return the report of one table and night, with the way back around it."""
-        return f"{self.root}/tables/{page_name(table)}/{run_date}"
+        return f"{self._root_of(run_date)}/tables/{page_name(table)}/{run_date}"
 
     def document(self, table: str, run_date: str, document: str) -> str:
         """Return one of ``DOCUMENTS`` by itself."""
         return f"{self.report(table, run_date)}/{document}"
+
+    def of(self, experiment: ExperimentRun | None) -> PageLinks:
+        """Return the links of pages of an experiment; None: of the night's own advice."""
+        return replace(self, experiment=experiment)
+
+    def _root_of(self, run_date: str) -> str:
+        if self.experiment is None or self.experiment.place.run_date != run_date:
+            return self.root
+        return f"{self.root}/experiments/{self.experiment.place.name}"
 
 
 def page_name(table: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from starskip.night.experiments import ExperimentRun
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
@@ -67,6 +68,7 @@ def render_night(
     newer: date | None = None,
     has_filter: bool = False,
     notes: tuple[str, ...] = (),
+    experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
     night = run_date.isoformat()
@@ -80,6 +82,7 @@ def render_night(
         newer=newer,
         has_filter=has_filter,
         notes=notes,
+        experiments=experiments,
         more=page.older and links.night(night, like=like, after=page.older_after),
     )
 
@@ -105,11 +108,22 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
 
 
 def render_report_frame(
-    links: PageLinks, table: str, run_date: date, older: date | None, newer: date | None
+    links: PageLinks,
+    table: str,
+    run_date: date,
+    older: date | None,
+    newer: date | None,
+    experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the page that shows one report in a frame, with links to others and to its files."""
     return rendered_page(
-        "page_report.html.j2", links=links, table=table, run_date=run_date, older=older, newer=newer
+        "page_report.html.j2",
+        links=links,
+        table=table,
+        run_date=run_date,
+        older=older,
+        newer=newer,
+        experiments=[each for each in experiments if table in each.tables],
     )
 
 

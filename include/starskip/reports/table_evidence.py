@@ -25,6 +25,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import SourceError
+from starskip.night.experiments import run_note
 from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
 from starskip.pinot.segments.pulled_note import PULLED
@@ -143,6 +144,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         notes=tuple(properties.get("notes", ())),
         applied=applied_advice(ledger_entries(night.store, table)),
         interval_factor=properties.get("interval_factor", 1.0),
+        run_note=run_note(night),
     )
 
 

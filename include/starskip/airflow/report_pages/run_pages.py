@@ -38,8 +38,8 @@ def run(request: Request, dags: PermittedDags, dag_id: str, run_id: str, session
     found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if found is None:
         raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
-    links = links_of(request, dag)
-    night, is_over = night_of_run(dag, found), str(found.state) in ("success", "failed")
+    dag, night = night_of_run(dag, found)
+    links, is_over = links_of(request, dag), str(found.state) in ("success", "failed")
     found_rows = night_rows(night, limit=TABLES_A_NIGHT)
     ends = [each for each in night_runs(night) if is_over and each.run_id == found.run_id]
     problem = ends[-1].problem if ends else None

@@ -11,6 +11,7 @@ from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, sto
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
+from starskip.night.experiments import experiments_of
 from starskip.reports.page_links import DOCUMENTS
 from starskip.reports.published_reports import published_document, published_page, published_table
 from starskip.reports.render_pages import render_history, render_report_frame
@@ -42,7 +43,8 @@ def report(request: Request, dag: AskedDag, name: str, run_date: str) -> Respons
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
     neighbours = neighbour_nights(night, table)
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, *neighbours))
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_report_frame(links, table, night.run_date, *neighbours, experiments))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
