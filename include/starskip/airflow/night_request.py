@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 NIGHT_PARAMS = ("run_date", "tables", "publish")
 """The params that are no settings."""
+
+TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
+"""Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
+
+An empty name passes, and is left out.
+"""
 
 PUBLISH = ("auto", "yes", "no")
 """Whether a run publishes the night's advice: unless it changes settings, with them too, not at all."""
@@ -102,7 +109,9 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
     from starskip.night.configuration.night_from_config import changed_settings
 
     given = _settings(run.conf or {}, params, config)
-    changed = changed_settings(config, given, os.environ)
+    # A DAG file may give its DAG other defaults: these are its configuration.
+    of_dag = _settings({}, getattr(context.get("dag"), "params", {}), config)
+    changed = changed_settings(config, of_dag, given, os.environ)
     is_experiment = _is_experiment(params.get("publish"), changed)
     # Built artefacts are current state: days of the past and experiments only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
@@ -110,7 +119,7 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,
         config=config,
-        tables=_tables(params["tables"] or ()),
+        tables=asked_tables(params["tables"]),
         settings=given | withheld,
         changed=changed,
         is_experiment=is_experiment,
@@ -156,8 +165,18 @@ def _form_places(families: Sequence[str]) -> list[str]:
     return [each.place for each, _ in family_defaults(families).items() if each.facts.title]
 
 
-def _tables(asked: Sequence[str]) -> tuple[str, ...]:
-    tables = tuple(name for name in asked if name)
+def asked_tables(asked: Any) -> tuple[str, ...]:
+    """Return the tables that the param names, as a list or in a text; none for all of them.
+
+    Raises ConfigError if all names are blank, which must not mean all tables.
+    """
+    names = re.split(r"[\s,]+", asked) if isinstance(asked, str) else asked or ()
+    tables = tuple(dict.fromkeys(str(name) for name in names if name))
+    for name in tables:
+        if not re.fullmatch(TABLE_NAME_PATTERN, name):
+            raise ConfigError(
+                f"tables: {printable(name, 100)!r} is not the name of a table", setting="tables"
+            )
     if asked and not tables:
         raise ConfigError("tables holds blank names only: name a table, or leave it out", setting="tables")
     return tables

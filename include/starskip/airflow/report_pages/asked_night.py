@@ -10,6 +10,7 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
+from starskip.airflow.night_request import asked_tables
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
@@ -72,9 +73,9 @@ def night_of_run(dag: NightlyDag, run: Any) -> tuple[NightlyDag, Night]:
     named, tables = asked.get("run_date"), asked.get("tables")
     given = None if named is None else str(named)
     run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
-    names = tables if isinstance(tables, list) else []
+    names = asked_tables(tables) if isinstance(tables, list | str) else ()
     dag = with_experiment(dag, run_date, file_safe(run.run_id))
-    return dag, stored_night(dag, run_date, [str(name) for name in names if name])
+    return dag, stored_night(dag, run_date, names)
 
 
 def night_date(text: str) -> date:
