@@ -160,8 +160,10 @@ def test_settings_of_every_run_are_refused_by_name(served: Any) -> None:
 
 
 def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
-    """Airflow's page puts the nearest of the first two in place of a number that is beyond, and calls what the
-    others refuse a bad request: what is typed gets to the first task, which says why not."""
+    """Airflow's page puts the nearest of the first two in place of a number that is beyond.
+
+    What the others refuse it calls a bad request: what is typed gets to the first task, which says why not.
+    """
     for name in served.params:
         schema = served.params.get_param(name).schema
         assert not {"minimum", "maximum", "allOf", "pattern"} & schema.keys()
@@ -317,7 +319,7 @@ def test_other_defaults_of_the_dag_file_are_its_configuration(served: Any) -> No
     asked = {"advice.max_indexes": 4}
     params = served.params.deep_merge(asked).validate()
     assert requested(params, asked).changed == ("advice.max_indexes",)
-    of_dag = requested(params, asked, dag=SimpleNamespace(params=params))
+    of_dag = requested(params, {})
     assert not of_dag.changed and of_dag.settings == {"advice.max_indexes": "4"}
 
 
@@ -331,7 +333,6 @@ def requested(
     conf: Any,
     interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC),
     run_type: str = "manual",
-    dag: Any = None,
 ) -> Any:
     from starskip.airflow.night_request import night_request
 
@@ -342,5 +343,4 @@ def requested(
         run_id="manual",
         conf=conf,
     )
-    context = {"dag_run": run, "params": params, "dag": dag}
-    return night_request(context, str(CHECKOUT / "include/config/night.yaml"))
+    return night_request({"dag_run": run, "params": params}, str(CHECKOUT / "include/config/night.yaml"))

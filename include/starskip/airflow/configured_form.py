@@ -94,6 +94,7 @@ def trigger_form(
     and not only what there is to set. Settings have the names of the configuration, such as
     ``advice.max_indexes``.
     """
+    suggested: Any = {"examples": list(tables)} if tables else {}
     by_place = {each.place: (each, value) for each, value in settings.items()}
     return {
         "run_date": Param(
@@ -113,7 +114,7 @@ def trigger_form(
             maxLength=10_000,
             title="Tables",
             description="Names without type suffix, with commas between them. Empty: as configured, or all.",
-            **({"examples": list(tables)} if tables else {}),
+            **suggested,
         ),
         "publish": Param(
             PUBLISH[0],

@@ -109,9 +109,9 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
     from starskip.night.configuration.night_from_config import changed_settings
 
     given = _settings(run.conf or {}, params, config)
-    # A DAG file may give its DAG other defaults: these are its configuration.
-    of_dag = _settings({}, getattr(context.get("dag"), "params", {}), config)
-    changed = changed_settings(config, of_dag, given, os.environ)
+    # What a DAG file gives its DAG as other defaults is not the run's own.
+    asked = {place: value for place, value in given.items() if place in (run.conf or {})}
+    changed = changed_settings(config, asked, os.environ)
     is_experiment = _is_experiment(params.get("publish"), changed)
     # Built artefacts are current state: days of the past and experiments only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}

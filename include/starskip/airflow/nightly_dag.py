@@ -49,12 +49,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -64,10 +64,11 @@ from starskip.airflow.connections import Connections
 from starskip.airflow.early_config import early_config
 from starskip.airflow.failed_tasks import failed_tasks, task_states
 from starskip.airflow.night_request import night_request
+from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.task_failure import failing_at_once
+from starskip.airflow.task_failure import FAILURE, failing_at_once
 
 # Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
@@ -89,6 +90,7 @@ def index_advisor_dag(
     store_conn_id: str = _USUAL.store,
     opensearch_conn_id: str = _USUAL.opensearch,
     keys_conn_id: str = _USUAL.keys,
+    notifiers: Sequence[BaseNotifier] = (),
     default_args: Mapping[str, Any] | None = None,
     tags: Collection[str] = (),
     **dag_arguments: Any,
@@ -97,9 +99,11 @@ def index_advisor_dag(
 
     ``config``: the configuration of its nights, as a path or as the URL of an object. A relative path is
     beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
-    intervals, and anything else is taken as Airflow's DAG takes it. ``default_args`` of its tasks lie over
-    Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of Airflow's DAG, such
-    as ``start_date`` or ``on_failure_callback``.
+    intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
+    sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
+    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``default_args`` of its
+    tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
+    Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
@@ -130,7 +134,12 @@ def index_advisor_dag(
                 conn_id=spark_conn_id,
             )
             steps += [job, check_tables.override(task_id=f"check_{stage}")(stage, place, connections)]
-        chain(*steps, finish_night(place, connections))
+        chain(*steps, end := finish_night(place, connections))
+        if notifiers:
+            end >> notify_task(
+                notifiers,
+                lambda context: night_messages(context, lambda of: _night(of, place, connections)),
+            )
         # Tasks find the DAG's params at run time. A copy in each would be checked and stored at each parse.
         for each in dag.tasks:
             each.params = ParamsDict()
@@ -180,6 +189,7 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
         if night.is_experiment:
             note_experiment(night, outcome.reported)
     if problem := outcome.problem():
+        context["ti"].xcom_push(key=FAILURE, value=problem)
         raise AirflowFailException(problem)
     kept = "kept beside the night's advice" if night.is_experiment else "published"
     if note := run_note(night):

@@ -97,9 +97,9 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 
 
 def changed_settings(
-    path: str | Path, of_dag: Mapping[str, Any], given: Mapping[str, Any], environment: Mapping[str, str]
+    path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the places of the ``given`` settings whose values are not those of file, environment and DAG.
+    """Return the places of the ``given`` settings whose values are not those of file and environment.
 
     Raises ConfigError as ``night_from_config`` does.
     """
@@ -107,7 +107,6 @@ def changed_settings(
         return ()
     document = config_document(str(path))
     configured = _configured(document, document.modules("families"), environment)
-    configured = checked_overrides(configured, of_dag, origin="the DAG's params")
     values = checked_overrides(configured, given, origin="arguments").items()
     return tuple(
         each.place
