@@ -86,6 +86,7 @@ class Evidence:
     ``past``: what earlier nights and the last advice changed, null if there are none.
     ``actions``: the advice line by line. ``reload_seconds``: how long one server that holds all segments
     would reload them, null if there are none.
+    ``run_note``: that the run is an experiment, or which settings it changed for itself; else empty.
     """
 
     table: str
@@ -122,6 +123,7 @@ class Evidence:
     past: PastEvidence | None = None
     actions: tuple[AdvisedAction, ...] = ()
     reload_seconds: float | None = None
+    run_note: str = ""
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
@@ -16,9 +16,13 @@ import pytest
 from published_parts import report_part, summary_for
 from advised_store import publish_advice
 from report_cases import lineitem
+from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
+from starskip.night.experiments import note_experiment, run_note
 from starskip.reports.report_files import report_files
+from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.experiment import Experiment
 from starskip.storage.storage_for import storage_for
 
 NIGHT = "2026-11-18"
@@ -40,6 +44,7 @@ SOUND = {
     "document": "report.html",
     "dag_id": DAG_ID,
     "run_id": "a+run",
+    "experiment": "trial",
 }
 
 
@@ -271,6 +276,15 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
     for file in parts["gone"].files:
         store.storage.delete(file.name)
+    tried = Night(
+        date.fromisoformat(NIGHT), store, Settings(), now, "a trial", changed={"advice.max_indexes": "3"}
+    )
+    tried = replace(tried, store=replace(store, experiment=Experiment(NIGHT, SOUND["experiment"])))
+    aside = tried.store.staged_write("reports", NIGHT)
+    files = report_files(replace(case, run_note=run_note(tried)))
+    part = Part(tuple(aside.write_file("lineitem", name, text) for name, text in files.items()))
+    tried.publish("reports", {"lineitem": part})
+    note_experiment(tried, ["lineitem"])
     return store
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from starskip.airflow.report_pages import (
@@ -52,6 +53,7 @@ def pages_app() -> FastAPI:
         run_pages,
     ):
         app.include_router(each.router)
+    _add_experiments(app)
 
     @app.api_route("/{anything:path}", methods=[*READING, *WRITING])
     def nothing(request: Request, anything: str) -> Response:
@@ -59,3 +61,11 @@ def pages_app() -> FastAPI:
         raise HTTPException(404 if request.method in READING else 405)
 
     return app
+
+
+def _add_experiments(app: FastAPI) -> None:
+    """Let each page of a night show an experiment too; nothing can be changed there."""
+    for route in list(app.routes):
+        if isinstance(route, APIRoute) and "{run_date}" in route.path and "GET" in route.methods:
+            path = route.path.replace("{dag_id}/", "{dag_id}/experiments/{experiment}/", 1)
+            app.add_api_route(path, route.endpoint, methods=READING, dependencies=route.dependencies)

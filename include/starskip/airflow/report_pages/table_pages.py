@@ -13,6 +13,7 @@ from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, sto
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
+from starskip.night.experiments import experiments_of
 from starskip.reports.page_links import DOCUMENTS
 from starskip.reports.published_reports import (
     published_document,
@@ -68,7 +69,8 @@ def evidence(request: Request, dag: AskedDag, name: str, run_date: str, section:
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, section))
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_report_frame(links, table, night.run_date, section, experiments))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
