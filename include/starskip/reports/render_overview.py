@@ -49,6 +49,7 @@ def render_overview(
     page: int = 1,
     dags: Sequence[tuple[str, str]] = (),
     dag: str = "",
+    alarms: Sequence[str] = (),
 ) -> str:
     """Return the page of ``whole`` with the rows that are ``asked`` for, ROWS_A_PAGE of them.
 
@@ -64,6 +65,7 @@ def render_overview(
     )
     return rendered_page(
         "page_overview.html.j2",
+        alarms=alarms,
         links=links,
         whole=whole,
         found=found,

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pytest
-from published_parts import report_part, summary_for
 from advised_store import publish_advice
+from published_parts import report_part, summary_for
 from report_cases import lineitem
 from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
@@ -282,7 +282,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     tried = replace(tried, store=replace(store, experiment=Experiment(NIGHT, SOUND["experiment"])))
     aside = tried.store.staged_write("reports", NIGHT)
     files = report_files(replace(case, run_note=run_note(tried)))
-    part = Part(tuple(aside.write_file("lineitem", name, text) for name, text in files.items()))
+    part = report_part(aside, "lineitem", files, summary_for(case))
     tried.publish("reports", {"lineitem": part})
     note_experiment(tried, ["lineitem"])
     return store
