@@ -17,6 +17,7 @@ from starskip.errors import ConfigError
 from starskip.reports.night_days import ActiveRun, DayState
 from starskip.reports.render_run import RunTask
 
+_BEGUN = ("running", "success", "failed", "up_for_retry")
 _ACTIVE = {"running": DayState.RUNNING, "queued": DayState.QUEUED}
 
 
@@ -42,6 +43,7 @@ def tasks_of_run(dag_id: str, run_id: str, session: Session) -> tuple[RunTask, .
 
 
 def _seconds(task: TaskInstance) -> float | None:
-    if task.start_date is None:
+    # Airflow notes a start for tasks, too, that it never begins.
+    if task.start_date is None or str(task.state) not in _BEGUN:
         return None
     return ((task.end_date or datetime.now(UTC)) - task.start_date).total_seconds()
