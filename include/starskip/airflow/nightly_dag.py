@@ -101,8 +101,8 @@ def index_advisor_dag(
     beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
     intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
     sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
-    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``default_args`` of its
-    tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
+    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``default_args`` of
+    its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
     Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
