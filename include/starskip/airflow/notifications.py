@@ -53,9 +53,9 @@ class Message:
 
 
 def notify_task(notifiers: Sequence[BaseNotifier], messages: Callable[[Any], Iterator[Message]]) -> Any:
-    """Return a task for the end of a DAG that sends ``messages`` of its run; it ends no run as failed.
+    """Return a task for the end of a DAG that sends the ``messages`` of its run.
 
-    It is a teardown, which Airflow runs whatever came before and by which it judges no run.
+    It is a teardown, which Airflow runs whatever came before, and by which it judges no run.
     """
 
     @task(task_id="notify", retries=0)
@@ -120,7 +120,7 @@ def apply_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
 
 
 def refuted_messages(night: Night, since: datetime, link: str) -> Iterator[Message]:
-    """Yield the message about predictions that the ledger says were refuted ``since`` then."""
+    """Yield the message about predictions that the ledger has as refuted ``since`` then, if any."""
     from starskip.advisor.ledger.entry import Event
     from starskip.advisor.ledger.ledger import ledger_entries
 
