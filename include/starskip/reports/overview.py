@@ -24,7 +24,7 @@ from starskip.advisor.run.stages import stage_named
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError
 from starskip.night.night_runs import failed_run
-from starskip.reports.published_reports import report_parts
+from starskip.reports.published_reports import report_parts, without_collections
 from starskip.reports.report_lists import report_nights
 from starskip.reports.report_summary import SUMMARY, ReportSummary, summary_of
 from starskip.reports.trend import TrendPoint
@@ -104,7 +104,11 @@ def overview(night: Night) -> Overview:
 
     Raises StorageError if the store cannot be read at all; a night or table that cannot is a fault.
     """
-    nights = report_nights(night)[:NIGHTS_LOOKED_AT]
+    with without_collections():
+        return _overview(night, report_nights(night)[:NIGHTS_LOOKED_AT])
+
+
+def _overview(night: Night, nights: tuple[date, ...]) -> Overview:
     if not nights:
         return Overview(())
     last = replace(night, run_date=nights[0])
