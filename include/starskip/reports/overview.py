@@ -38,7 +38,7 @@ _AT_ONCE = 6
 Unit = Literal["milliseconds", "entries"]
 FAULTS = ("stopped", "failed", "unreadable")
 Outcome = Literal["reported", "stopped", "failed", "unreadable", "absent"]
-"""What became of a table in the last night; "absent" if the night was not about it."""
+"""The last night's outcome of a table; "absent" if the night was not about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TableRow:
 
     @property
     def is_lake(self) -> bool:
-        """Whether only Spark gains, and the saving is in bytes."""
+        """True if only Spark gains, so that the saving is in bytes."""
         return self.advice is not None and self.advice.lake_only
 
 
