@@ -325,11 +325,12 @@ def test_a_night_that_failed_stands_in_the_lists_with_its_reason(
         ([("x", True)], "x"),
         ([("x", True), (None, True)], None),
         ([("x", True), (None, False)], "x"),
-        ([(None, True), ("y", False)], "y"),
-        ([("x", True), ("y", False)], "y"),
+        ([(None, True), ("y", False)], None),
+        ([("y", False)], None),
+        ([("x", True), ("y", False)], "x"),
     ],
 )
-def test_a_run_of_some_tables_does_not_mend_a_night(
+def test_a_run_of_some_tables_neither_fails_nor_mends_a_night(
     tmp_path: Path, runs: list[tuple[str | None, bool]], failed: str | None
 ) -> None:
     night = night_of(tmp_path)
@@ -348,3 +349,13 @@ def test_a_run_that_is_repeated_counts_once_and_no_more_than_twenty_are_kept(tmp
     found = night_runs(night)
     assert [each.run_id for each in found] == [f"run {n}" for n in range(10, 30)]
     assert len(found[-1].problem or "") == 2_000
+
+
+def test_no_number_of_runs_of_some_tables_hides_the_failure_of_a_night(tmp_path: Path) -> None:
+    night = night_of(tmp_path)
+    note_run(night, "x", "x", is_log_missing=True)
+    for number in range(30):
+        note_run(replace(night, run_id=f"run {number}", tables=frozenset("a")), None, None)
+    found = failed_run(night)
+    assert found is not None and found.is_log_missing
+    assert [each.run_id for each in night_runs(night)] == ["test", *(f"run {n}" for n in range(10, 30))]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starskip.storage.staged_write import file_safe, is_plain_name
 
@@ -33,10 +33,6 @@ class PageLinks:
         """Return the overview, or ``document``, overview.csv or overview.json, of what ``query`` asks for."""
         return f"{self.root}/{document}{query}"
 
-    def calendar(self) -> str:
-        """Return the nights as a calendar."""
-        return f"{self.root}/calendar"
-
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
         return f"{self.root}/nights/{run_date}{query_of(like=like, after=after)}"
@@ -44,6 +40,19 @@ class PageLinks:
     def table(self, table: str) -> str:
         """Return the newest advice on one table."""
         return f"{self.root}/tables/{page_name(table)}"
+
+    def calendar(self, *, until: str = "", first: str = "", last: str = "") -> str:
+        """Return the calendar of nights ``until`` a day, with the days ``first`` to ``last`` chosen."""
+        return f"{self.root}/calendar{query_of(until=until, first=first, last=last)}"
+
+    def repeat(self, run_date: str) -> str:
+        """Return where a form asks for another run of one day."""
+        return f"{self.root}/calendar/{run_date}/repeat"
+
+    def run(self, run_id: str) -> str:
+        """Return the page of one run, which lies beside the pages of its DAG."""
+        above, _, below = self.root.rpartition("/dags/")
+        return f"{above}/runs/{below.partition('/')[0]}/{quote(run_id, safe='')}"
 
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -27,9 +28,9 @@ def page_content_security_policy() -> str:
     )
 
 
-def rendered_page(template: str, **values: Any) -> str:
-    """Return a page of the templates folder with these values."""
-    return _environment().get_template(template).render(values)
+def rendered_page(template: str, *, alarms: Sequence[str] = (), **values: Any) -> str:
+    """Return a page of the templates folder with these values; ``alarms`` are sentences for its top."""
+    return _environment().get_template(template).render(values, alarms=alarms)
 
 
 @cache

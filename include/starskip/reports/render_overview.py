@@ -49,10 +49,12 @@ def render_overview(
     page: int = 1,
     dags: Sequence[tuple[str, str]] = (),
     dag: str = "",
+    alarms: Sequence[str] = (),
 ) -> str:
     """Return the page of ``whole`` with the rows that are ``asked`` for, ROWS_A_PAGE of them.
 
     ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: this one.
+    ``alarms``: what of Airflow has stopped.
     """
     found = asked.of(whole)
     first = (page - 1) * ROWS_A_PAGE
@@ -64,6 +66,7 @@ def render_overview(
     )
     return rendered_page(
         "page_overview.html.j2",
+        alarms=alarms,
         links=links,
         whole=whole,
         found=found,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 
+from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import download_answer, links_of, message_answer, page_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, stored_night
 from starskip.airflow.report_pages.messages import NO_DAG_YET, no_night_yet
@@ -45,7 +46,15 @@ def index(
     others = [(each.dag_id, links_of(request, each).index()) for each in dags] if len(dags) > 1 else []
     if not found.nights and not others:
         return message_answer(request, no_night_yet(dag), links=links)
-    shown = render_overview(links, found, asked, page=number, dags=others, dag=dag.dag_id if others else "")
+    shown = render_overview(
+        links,
+        found,
+        asked,
+        page=number,
+        dags=others,
+        dag=dag.dag_id if others else "",
+        alarms=alarms(),
+    )
     return page_answer(shown)
 
 
