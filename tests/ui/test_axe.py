@@ -1,4 +1,4 @@
-"""What axe-core finds in the pages, in light and dark and on narrow and wide screens."""
+"""Axe-core finds nothing serious in the pages, in light and dark, on narrow and wide screens."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from starskip.advisor.run.stages import stage_named
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError
 from starskip.night.night_runs import failed_run
-from starskip.reports.published_reports import report_parts
+from starskip.reports.published_reports import report_parts, without_collections
 from starskip.reports.report_lists import report_nights
 from starskip.reports.report_summary import SUMMARY, ReportSummary, summary_of
 from starskip.reports.trend import TrendPoint
@@ -38,7 +38,7 @@ _AT_ONCE = 6
 Unit = Literal["milliseconds", "entries"]
 FAULTS = ("stopped", "failed", "unreadable")
 Outcome = Literal["reported", "stopped", "failed", "unreadable", "absent"]
-"""What became of a table in the last night; "absent" if the night was not about it."""
+"""The last night's outcome of a table; "absent" if the night was not about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TableRow:
 
     @property
     def is_lake(self) -> bool:
-        """Whether only Spark gains, and the saving is in bytes."""
+        """True if only Spark gains, so that the saving is in bytes."""
         return self.advice is not None and self.advice.lake_only
 
 
@@ -104,7 +104,11 @@ def overview(night: Night) -> Overview:
 
     Raises StorageError if the store cannot be read at all; a night or table that cannot is a fault.
     """
-    nights = report_nights(night)[:NIGHTS_LOOKED_AT]
+    with without_collections():
+        return _overview(night, report_nights(night)[:NIGHTS_LOOKED_AT])
+
+
+def _overview(night: Night, nights: tuple[date, ...]) -> Overview:
     if not nights:
         return Overview(())
     last = replace(night, run_date=nights[0])

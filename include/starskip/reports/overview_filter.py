@@ -13,7 +13,7 @@ from starskip.reports.page_links import query_of
 
 @dataclass(frozen=True, slots=True)
 class OverviewFilter:
-    """What is asked for; an empty text asks for everything.
+    """A reader's question; an empty text asks for everything.
 
     ``like``: a part of the table's name, in any case of letters; ``state``: of one of its indexes;
     ``kind``: of one of its actions.
@@ -25,7 +25,7 @@ class OverviewFilter:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is asked for."""
+        """True if everything is asked for."""
         return not (self.like or self.state or self.kind)
 
     def query(self, *, page: int = 1) -> str:

@@ -54,6 +54,7 @@ def render_overview(
     """Return the page of ``whole`` with the rows that are ``asked`` for, ROWS_A_PAGE of them.
 
     ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: this one.
+    ``alarms``: what of Airflow has stopped.
     """
     found = asked.of(whole)
     first = (page - 1) * ROWS_A_PAGE

@@ -6,7 +6,7 @@ stands in the list with its reason, and the others are listed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, failed_run
 from starskip.reports.page_links import page_name
-from starskip.reports.published_reports import report_parts
+from starskip.reports.published_reports import report_parts, without_collections
 from starskip.reports.report_row import Gap, ReportRow, RowPage
 from starskip.reports.report_summary import summary_of
 from starskip.storage.manifest import Part
@@ -49,7 +49,7 @@ def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> 
     """Return the rows of this one night and its tables, behind the table whose page name is ``after``."""
     rows = [
         each
-        for each in _rows_of(night, like, _ended_nights(night))
+        for each in _rows_of(night, lambda table: like.casefold() in table.casefold(), _ended_nights(night))
         if not each.row.table or night.wants(each.row.table)
     ]
     rows = _behind(after, rows)
@@ -63,12 +63,8 @@ def table_rows(night: Night, name: str, *, before: date | None = None, nights: i
     A night that cannot be read is a row without a table.
     """
     left = [each for each in report_nights(night) if before is None or each < before]
-    found = [
-        each
-        for _, rows in _by_night(night, left[:nights])
-        for each in rows
-        if not each.row.table or page_name(each.row.table) == name
-    ]
+    with without_collections():
+        found = _of_nights(night, left[:nights], lambda table: page_name(table) == name)
     older = left[nights - 1] if len(left) > nights else None
     return RowPage(_with_summaries(found), older, gaps=_gaps(left))
 
@@ -101,16 +97,11 @@ def _behind(after: str, rows: list[_Found]) -> list[_Found]:
     return rows[names.index(after) + 1 :] if after in names else rows
 
 
-def _by_night(night: Night, nights: Sequence[date]) -> Iterator[tuple[date, list[_Found]]]:
+def _of_nights(night: Night, nights: Sequence[date], wants: Callable[[str], bool]) -> list[_Found]:
     ended = _ended_nights(night)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for i in range(0, len(nights), _AT_ONCE):
-            some = nights[i : i + _AT_ONCE]
-            yield from zip(
-                some,
-                pool.map(lambda each: _rows_of(replace(night, run_date=each), "", ended), some),
-                strict=True,
-            )
+        found = pool.map(lambda each: _rows_of(replace(night, run_date=each), wants, ended), nights)
+        return [each for of_night in found for each in of_night]
 
 
 def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
@@ -122,8 +113,8 @@ def _ended_nights(night: Night) -> Collection[str]:
     return frozenset(night.store.storage.folders_in(NIGHT_RUNS))
 
 
-def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
-    """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
+def _rows_of(night: Night, wants: Callable[[str], bool], ended: Collection[str]) -> list[_Found]:
+    """Return the tables of one night that are wanted: stopped ones first, then by name.
 
     Above them stands, without a table, why the night failed, and which of its parts cannot be read.
     """
@@ -143,17 +134,17 @@ def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
         stopped = stopping_verdicts(night)
     except StorageError as error:
         rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
-    for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
-        if like.casefold() in table.casefold():
-            verdict = stopped.get(table)
-            is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
-            row = ReportRow(
-                night.run_date,
-                table,
-                stopped=verdict.checks if verdict else (),
-                is_reported_still=is_reported,
-            )
-            rows.append(_Found(row, parts.get(table)))
+    wanted = filter(wants, parts.keys() | stopped.keys())
+    for table in sorted(wanted, key=lambda each: (each not in stopped, each)):
+        verdict = stopped.get(table)
+        is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
+        row = ReportRow(
+            night.run_date,
+            table,
+            stopped=verdict.checks if verdict else (),
+            is_reported_still=is_reported,
+        )
+        rows.append(_Found(row, parts.get(table)))
     return rows
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
+from starskip.advisor.families.families import named
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.errors import StorageError, printable
-from starskip.pinot.star_trees_key import StarTreesKey
 from starskip.reports.advice_values import Interval
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
@@ -79,7 +78,7 @@ class ReportSummary:
 
     @property
     def chosen(self) -> tuple[SummaryIndex, ...]:
-        """What was chosen."""
+        """The indexes that were chosen."""
         return tuple(each for each in self.indexes if not each.is_drop)
 
     @property
@@ -185,8 +184,10 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
 
 
 def _advised(index: AdvisedIndex) -> SummaryIndex:
-    is_tree = index.family == STAR_TREE_NAME and bool(index.config)
-    functions = StarTreesKey().entry_of(index.config).get("functionColumnPairs") or () if is_tree else ()
+    family = named(index.family)
+    key = family.config if family else None
+    entry = key.entry_of(index.config) if key and index.config else None
+    functions = entry.get("functionColumnPairs") or () if isinstance(entry, Mapping) else ()
     return SummaryIndex(index.family, index.columns, index.name, tuple(map(str, functions)), index.is_drop)
 
 

@@ -47,7 +47,13 @@ def index(
     if not found.nights and not others:
         return message_answer(request, no_night_yet(dag), links=links)
     shown = render_overview(
-        links, found, asked, page=number, dags=others, dag=dag.dag_id if others else "", alarms=alarms()
+        links,
+        found,
+        asked,
+        page=number,
+        dags=others,
+        dag=dag.dag_id if others else "",
+        alarms=alarms(),
     )
     return page_answer(shown)
 
