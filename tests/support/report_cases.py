@@ -28,6 +28,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
+    AdvisedAction,
     ChosenIndex,
     CombinedSavingEvidence,
     ConfigChange,
@@ -132,7 +133,25 @@ def lineitem() -> Evidence:
         ),
         typical_entries=TypicalEntries(0.9, 300_712.0, 299_814.0),
         sort_order=SortOrder("l_suppkey", ("l_orderkey",), 0.414, Interval(0.37, 0.45)),
-    )
+        actions=(
+            AdvisedAction(
+                "inverted:l_suppkey", "inverted", ("l_suppkey",), saving_ratio=0.3725, size_bytes=655_676, shapes=9,
+                queries_ratio=0.42,
+            ),
+            AdvisedAction(
+                "inverted:l_shipmode", "inverted", ("l_shipmode",), saving_ratio=0.1299, size_bytes=305_548, shapes=6,
+                queries_ratio=0.13, harmed_shapes=1,
+            ),
+            AdvisedAction(
+                "inverted:l_partkey", "inverted", ("l_partkey",), saving_ratio=0.0621, shapes=1, queries_ratio=0.0004
+            ),
+            AdvisedAction(
+                "inverted:l_shipinstruct", "inverted", ("l_shipinstruct",), saving_ratio=0.0457, size_bytes=206_908,
+                shapes=6, queries_ratio=0.12,
+            ),
+        ),
+        reload_seconds=4.8,
+    )  # fmt: skip
 
 
 TREE_IN_FORCE = {
@@ -176,6 +195,7 @@ def milliseconds() -> Evidence:
         change=ConfigChange(
             keys={
                 "invertedIndexColumns": KeyChange(("l_comment",), COLUMNS),
+                "enableDynamicStarTreeCreation": KeyChange(None, "true"),
                 "starTreeIndexConfigs": KeyChange(
                     (star_tree_words(TREE_IN_FORCE),),
                     tuple(map(star_tree_words, (TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)))),
@@ -193,11 +213,40 @@ def milliseconds() -> Evidence:
                     "invertedIndexColumns": list(COLUMNS),
                     "starTreeIndexConfigs": [TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)],
                     "streamConfigs": {"stream.kafka.password": HIDDEN},
+                    "enableDynamicStarTreeCreation": True,
                 },
             },
             hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
+            current={
+                "tableName": "lineitem_OFFLINE",
+                "tableIndexConfig": {
+                    "invertedIndexColumns": ["l_comment"],
+                    "starTreeIndexConfigs": [TREE_IN_FORCE],
+                    "streamConfigs": {"stream.kafka.password": HIDDEN},
+                },
+            },
         ),
         shapes=replace(evidence.shapes, top=shown),
+        actions=(
+            *(replace(each, saving_ms=0.6) for each in evidence.actions),
+            *(
+                AdvisedAction(
+                    f"star_tree:{','.join(tree.dimensions)}",
+                    "star_tree",
+                    tree.dimensions,
+                    tree.pairs,
+                    saving_ratio=tree.saving_ratio,
+                    saving_ms=0.4,
+                    size_bytes=tree.estimated_bytes,
+                    shapes=3,
+                    queries_ratio=0.06,
+                )
+                for tree in star_trees().proposed
+            ),
+            AdvisedAction(
+                "without_inverted:l_comment", "inverted", ("l_comment",), is_drop=True, size_bytes=6_400_000
+            ),
+        ),
         applied=applied(),
         interval_factor=1.4,
         latency=replace(
@@ -241,10 +290,20 @@ def nothing_to_recommend() -> Evidence:
         ),
         change=ConfigChange(keys={}),
         chosen=(),
+        actions=(),
         k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "below_min_gain"),
         shapes=replace(
             evidence.shapes,
-            top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
+            top=tuple(
+                replace(
+                    s,
+                    predicted_saving_ratio=0.0,
+                    columns=(),
+                    plan=(),
+                    entries_a_query_advised=s.entries_a_query,
+                )
+                for s in evidence.shapes.top[:6]
+            ),
         ),
         refused=(
             ReasonedIndex(
@@ -305,6 +364,7 @@ def without_log() -> Evidence:
         summary=Summary(0, 0, 0, 0, 0, 0.41, Interval(0.2, 0.6), workload="equal_columns"),
         change=ConfigChange({"invertedIndexColumns": KeyChange((), COLUMNS[:2])}, full.change.add[:2]),
         chosen=full.chosen[:2],
+        actions=tuple(replace(each, saving_ratio=None) for each in full.actions[:2]),
         k_curve=replace(full.k_curve, points=full.k_curve.points[:3], chosen_k=2, stop_reason="max_indexes"),
         refused=full.refused[:3],
     )
@@ -362,6 +422,7 @@ def long_names() -> Evidence:
             {"invertedIndexColumns": KeyChange((), names)}, tuple(NamedIndex("inverted", (n,)) for n in names)
         ),
         chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
+        actions=tuple(replace(evidence.actions[0], columns=(name,)) for name in names),
         refused=tuple(
             ReasonedIndex("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %") for i in range(80)
         ),

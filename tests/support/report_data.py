@@ -7,6 +7,8 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 
 from __future__ import annotations
 
+import re
+
 from starskip.advisor.families.skipping.report.section_data import (
     ChosenSkippingIndex,
     EvaluatedQueries,
@@ -27,7 +29,7 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
 )
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Setting
-from starskip.reports.log_values import LatencyBin, Quantile, ShapeEvidence
+from starskip.reports.log_values import LatencyBin, PlannedPredicate, Quantile, ShapeEvidence
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}
@@ -67,8 +69,26 @@ def shapes() -> tuple[ShapeEvidence, ...]:
             predicted_saving_ratio=saving,
             columns=tuple(columns.split()),
             latency_ms=median,
+            all_entries_ratio=round(entries / TOTAL, 6),
+            entries_a_query=entries * 1.2 / queries,
+            entries_a_query_advised=entries * (1.2 - saving) / queries,
+            plan=plan(text, columns.split()),
         )
         for number, (queries, entries, saving, columns, median, text) in enumerate(SHAPES, start=0x5EED)
+    )
+
+
+def plan(text: str, helped: list[str]) -> tuple[PlannedPredicate, ...]:
+    """The equalities of a shape: the columns that an advised index helps, one that is sorted, and scans."""
+    found = dict.fromkeys(re.findall(r"(l_\w+) = \?", text))
+    return tuple(
+        PlannedPredicate(
+            column,
+            "equal to a value",
+            "sorted" if column == "l_returnflag" else None,
+            "sorted" if column == "l_returnflag" else "inverted" if column in helped else None,
+        )
+        for column in found
     )
 
 
