@@ -9,7 +9,7 @@ from typing import Any
 
 from starskip.advisor.families.star_tree.star_tree_entry import STAR_TREES_KEY
 from starskip.pinot.proposed_config import BUILT_BY_RELOAD
-from starskip.reports.config_block import proposed_keys
+from starskip.reports.config_block import config_block, proposed_keys
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import harmless_json
 
@@ -40,6 +40,8 @@ class ConfigDiff:
 def config_diff(evidence: Evidence) -> ConfigDiff | None:
     """Return how the table config changes; None if it does not, or is too long to be compared."""
     change = evidence.change
+    if config_block(evidence) is None:
+        return None
     is_whole = change.config is not None and change.current is not None
     before, after = (change.current, change.config) if is_whole else _keys(evidence)
     now, then = harmless_json(before).splitlines(), harmless_json(after).splitlines()

@@ -14,7 +14,7 @@ from starskip.reports.applied_evidence import AppliedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
-from starskip.reports.sentences import kind_noun
+from starskip.reports.sentences import kind_noun, widened_words
 
 _FEW_APPLICATIONS = 5
 """Below so many measured applications, the intervals are the models' own."""
@@ -232,6 +232,8 @@ def _trust(evidence: Evidence) -> Iterator[str]:
     number = len(evidence.applied.changes) + evidence.applied.earlier if evidence.applied else 0
     if number == 0:
         yield "Nothing was applied to this table yet: all figures are predictions."
+    elif evidence.interval_factor > 1.0:
+        yield widened_words(evidence.interval_factor).strip()
     elif number < _FEW_APPLICATIONS:
         yield f"Few applications ({number}) were measured so far: the intervals are the models' own."
     if evidence.applied and evidence.applied.drift:
