@@ -1,4 +1,4 @@
-"""How the predicates of a shape are answered, today and with the advice."""
+"""Plans of the predicates of a shape, today and with the advice."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 from applied_cases import applied
 from report_data import (
+    ACTIONS,
     COLUMNS,
     CURVE,
     GATES,
@@ -19,6 +20,8 @@ from report_data import (
     shapes,
     skipping_indexes,
     star_trees,
+    together,
+    tree_actions,
 )
 from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
@@ -28,9 +31,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
-    AdvisedAction,
     ChosenIndex,
-    CombinedSavingEvidence,
     ConfigChange,
     Interval,
     KCurve,
@@ -50,27 +51,6 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
-
-
-def together(of_indexes: float, **others: float) -> CombinedSavingEvidence:
-    """The saving of all changes, of a night whose queries read a fifth as many entries behind filters."""
-    before, ratio = round(TOTAL * 1.2), of_indexes + sum(others.values())
-    interval = Interval(round(ratio - 0.031, 4), round(ratio + 0.03, 4))
-    parts = {"indexes": of_indexes, **others}
-    return CombinedSavingEvidence(round(ratio, 4), interval, before, round(before * (1 - ratio)), parts)
-
-
-def _added(column: str, saving: float, shapes: int, queries: float) -> AdvisedAction:
-    size = {"l_suppkey": 655_676, "l_shipmode": 305_548, "l_shipinstruct": 206_908}.get(column)
-    return AdvisedAction(
-        f"inverted:{column}",
-        "inverted",
-        (column,),
-        saving_ratio=saving,
-        size_bytes=size,
-        shapes=shapes,
-        queries_ratio=queries,
-    )
 
 
 def lineitem() -> Evidence:
@@ -146,12 +126,7 @@ def lineitem() -> Evidence:
         ),
         typical_entries=TypicalEntries(0.9, 300_712.0, 299_814.0),
         sort_order=SortOrder("l_suppkey", ("l_orderkey",), 0.414, Interval(0.37, 0.45)),
-        actions=(
-            _added("l_suppkey", 0.3725, 9, 0.42),
-            replace(_added("l_shipmode", 0.1299, 6, 0.13), harmed_shapes=1),
-            replace(_added("l_partkey", 0.0621, 1, 0.0004), size_bytes=None),
-            _added("l_shipinstruct", 0.0457, 6, 0.12),
-        ),
+        actions=ACTIONS,
         reload_seconds=4.8,
     )
 
@@ -231,23 +206,7 @@ def milliseconds() -> Evidence:
         shapes=replace(evidence.shapes, top=shown),
         actions=(
             *(replace(each, saving_ms=0.6) for each in evidence.actions),
-            *(
-                AdvisedAction(
-                    f"star_tree:{','.join(tree.dimensions)}",
-                    "star_tree",
-                    tree.dimensions,
-                    tree.pairs,
-                    saving_ratio=tree.saving_ratio,
-                    saving_ms=0.4,
-                    size_bytes=tree.estimated_bytes,
-                    shapes=3,
-                    queries_ratio=0.06,
-                )
-                for tree in star_trees().proposed
-            ),
-            AdvisedAction(
-                "without_inverted:l_comment", "inverted", ("l_comment",), is_drop=True, size_bytes=6_400_000
-            ),
+            *tree_actions(),
         ),
         applied=applied(),
         interval_factor=1.4,
