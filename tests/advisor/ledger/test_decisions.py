@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> ArtefactStore:
 
 
 def applied(store: ArtefactStore) -> tuple[set[str], float | None]:
-    """What the DAG would apply, and the saving that it would be judged by."""
+    """Return what the DAG would apply, and the saving that it would be judged by."""
     found = approved_advice("events", ledger_entries(store, "events"))
     return {each.columns[0] for each in found.indexes}, found.saving_ratio
 

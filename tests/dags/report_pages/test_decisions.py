@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,32 +31,41 @@ A, B, C, TREE = (form_key(name) for name in ("inverted:a", "inverted:b", "invert
 ODD = "<script>alert(1)</script>\x00"
 
 
-@pytest.fixture
-def own_store(tmp_path: Path) -> ArtefactStore:
-    """Reports, advice and votes of one night, of two tables."""
-    store = ArtefactStore(storage_for(str(tmp_path / "artefacts")))
+@pytest.fixture(scope="module")
+def made(logged_in: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Reports, advice and votes of one night, of two tables, and a DAG whose store lies beside them."""
+    root = tmp_path_factory.mktemp("decisions")
+    store = ArtefactStore(storage_for(str(root / "made")))
     aside = store.staged_write("reports", NIGHT)
-    case = lineitem()
     parts = {
         table: Part(
             tuple(
                 aside.write_file(table, name, content)
-                for name, content in report_files(replace(case, table=table)).items()
+                for name, content in report_files(replace(lineitem(), table=table)).items()
             )
         )
         for table in ("lineitem", ODD)
     }
     store.publish("reports", NIGHT, parts, replace="all", created_at=datetime.now(UTC), created_by="test")
     publish_advice(store, NIGHT, ("lineitem", ODD))
-    return store
+    config = root / "own.yaml"
+    config.write_text(f"store: {{artefacts: {root / 'artefacts'}}}\nsources: {{segments_root: .}}\n")
+    logged_in.parse(config)
+    return root
 
 
 @pytest.fixture
-def pages(server: Any, own_store: ArtefactStore, tmp_path: Path) -> Any:
-    config = tmp_path / "own.yaml"
-    config.write_text(f"store: {{artefacts: {own_store.storage.place}}}\nsources: {{segments_root: .}}\n")
-    server.parse(config)
-    return server
+def own_store(made: Path) -> ArtefactStore:
+    """The store of the DAG, as no test has changed it."""
+    shutil.rmtree(made / "artefacts", ignore_errors=True)
+    shutil.copytree(made / "made", made / "artefacts")
+    return ArtefactStore(storage_for(str(made / "artefacts")))
+
+
+@pytest.fixture
+def pages(logged_in: Any, own_store: ArtefactStore) -> Any:
+    del own_store
+    return logged_in
 
 
 def decide(
@@ -107,7 +117,7 @@ def test_one_index_is_rejected_and_another_one_deferred(pages: Any, own_store: A
 @pytest.mark.parametrize(
     ("form", "status", "words"),
     [
-        ({}, 422, "say whether"),
+        ({"x": ""}, 422, "say whether"),
         ({"action": "drop table", "index": A}, 422, "say whether"),
         ({"action": ["approve", "reject"], "index": A}, 422, "say whether"),
         ({"action": "approve"}, 422, "choose at least one"),
@@ -234,7 +244,7 @@ def test_a_set_is_approved_in_place_of_the_advised_one(pages: Any, own_store: Ar
 
 
 @pytest.mark.parametrize(
-    ("form", "status"), [({}, 422), ({"index": "x"}, 409), ({"index": [A, "\x00"]}, 409)]
+    ("form", "status"), [({"x": ""}, 422), ({"index": "x"}, 409), ({"index": [A, "\x00"]}, 409)]
 )
 def test_no_set_that_does_not_stand_on_the_page_is_approved(
     pages: Any, own_store: ArtefactStore, form: Mapping[str, str | list[str]], status: int

@@ -19,7 +19,7 @@ MAX_REASON = 500
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decides: APPROVED, REJECTED for a ``reason``, or DEFERRED ``until`` a day."""
+    """A person's decision: APPROVED, REJECTED for a ``reason``, or DEFERRED ``until`` a day."""
 
     event: Event
     who: str

@@ -42,7 +42,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class StoredQuestion:
-    """What is needed to judge and to choose other sets.
+    """All that is needed to judge and to choose other sets.
 
     ``chosen``: the advised indexes and answers. ``times``: what entries cost; None if the log has no
     latencies; ``mistrust``: why they cannot be trusted, empty if they can. ``unit``: the one in which the

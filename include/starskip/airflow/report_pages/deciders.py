@@ -11,7 +11,7 @@ from fastapi import Depends, Request
 from starskip.airflow.report_pages.permitted_dags import is_permitted
 
 DECIDING = Depends(requires_access_dag("PUT", DagAccessEntity.HITL_DETAIL))
-"""What a route asks for that decides."""
+"""The permission that a route asks for which decides."""
 
 
 def may_decide(dag_id: str, request: Request, user: GetUserDep) -> bool:
@@ -20,4 +20,4 @@ def may_decide(dag_id: str, request: Request, user: GetUserDep) -> bool:
 
 
 MayDecide = Annotated[bool, Depends(may_decide)]
-"""Whether the user of a request may decide, as an argument of a route below a DAG's name."""
+"""True if the user of a request may decide; an argument of a route below a DAG's name."""

@@ -1,4 +1,4 @@
-"""What other sets of indexes would save, from the votes that a night has kept; one can be approved."""
+"""Tell what other sets of indexes would save, from the votes that a night has kept; approve one."""
 
 from __future__ import annotations
 
