@@ -191,6 +191,7 @@ def _advised(
         **_family_properties(advice, families),
         **_properties(advice),
         "table_bytes": overview.stored_bytes if overview else None,
+        "table_rows": overview.rows if overview else None,
     }
     part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers
