@@ -13,6 +13,7 @@ from starskip.number_text import count, percent, size
 from starskip.reports.advice_values import ConfigValue, Interval, NamedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.log_values import ShapeEvidence
+from starskip.reports.past_words import kept_rule, named_index
 
 MAX_SHAPES = 10
 _LEAST_MOVED_RATIO = 0.005
@@ -179,7 +180,7 @@ def _kept(first: Evidence, second: Evidence) -> Iterator[Difference]:
 
 def _kept_of(evidence: Evidence) -> dict[str, str]:
     kept = evidence.past.kept if evidence.past else ()
-    return {f"{each.family} {', '.join(each.columns)}": "kept" for each in kept}
+    return {named_index(each.family, each.columns): kept_rule(each) for each in kept}
 
 
 def _decided(first: Evidence, second: Evidence) -> Iterator[Difference]:
@@ -191,7 +192,7 @@ def _decided(first: Evidence, second: Evidence) -> Iterator[Difference]:
 
 def _refused_by_decision(evidence: Evidence) -> dict[str, str]:
     return {
-        f"{each.kind} {', '.join(each.columns)}": each.detail
+        named_index(each.kind, each.columns): each.detail
         for each in evidence.refused
         if each.reason == _DECIDED_AGAINST
     }
