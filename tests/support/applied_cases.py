@@ -55,10 +55,11 @@ def applied() -> AppliedAdvice:
     in_force = Afterwards(
         "2026-11-15",
         date(2026, 11, 16),
-        (NamedIndex("inverted", ("l_suppkey",)), NamedIndex("without inverted", ("l_comment",))),
+        (NamedIndex("inverted", ("l_suppkey",)),),
         0.5871,
         Interval(0.52, 0.65),
         TimeSavingEvidence(6.5, 2.96, Interval(2.4, 3.5)),
+        (NamedIndex("inverted", ("l_comment",)),),
         (
             LaterNight(date(2026, 11, 16), 0.55, 0.41, 0.97),
             LaterNight(date(2026, 11, 17), 0.48, None, 0.91),

@@ -203,6 +203,7 @@ def _advised(
         **_properties(advice),
         "settings": night.settings.differences(),
         "table_bytes": overview.stored_bytes if overview else None,
+        "table_rows": overview.rows if overview else None,
     }
     part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers

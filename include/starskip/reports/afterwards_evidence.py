@@ -51,9 +51,9 @@ class LaterNight:
 class Afterwards:
     """The indexes of one advice that are in force, and what later nights say; ``nights``: oldest first.
 
-    ``source``: the night that advised them, whose shapes are compared. ``saving_ratio``, ``interval``,
-    ``time``: predicted; of a part of the advice the interval is not known. ``note``: why there is no newer
-    night, empty if there is.
+    ``source``: the night that advised them, whose shapes are compared. ``dropped``: indexes taken away.
+    ``saving_ratio``, ``interval``, ``time``: predicted; of a part of the advice the interval is not known.
+    ``note``: why there is no newer night, empty if there is.
     """
 
     source: str
@@ -62,6 +62,7 @@ class Afterwards:
     saving_ratio: float | None
     interval: Interval | None
     time: TimeSavingEvidence | None
+    dropped: tuple[NamedIndex, ...] = ()
     nights: tuple[LaterNight, ...] = ()
     note: str = ""
 
@@ -166,13 +167,11 @@ def _evidence(change: StandingChange) -> Afterwards:
     return Afterwards(
         change.source,
         change.since,
-        tuple(
-            NamedIndex(f"without {each.family}" if each.is_drop else each.family, each.columns)
-            for each in change.indexes
-        ),
+        tuple(NamedIndex(each.family, each.columns) for each in change.indexes if not each.is_drop),
         change.saving_ratio,
         Interval(*change.interval) if change.interval else None,
         TimeSavingEvidence(time.ms_per_query, time.saving_ms, Interval(time.low_ms, time.high_ms))
         if time
         else None,
+        tuple(NamedIndex(each.family, each.columns) for each in change.indexes if each.is_drop),
     )

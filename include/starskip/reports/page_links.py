@@ -63,6 +63,10 @@ class PageLinks:
         """Return one table over the nights."""
         return f"{self.table(table)}/history{query_of(before=before)}"
 
+    def compare(self, table: str, *, first: str = "", second: str = "") -> str:
+        """Return two nights of one table side by side, by default its newest ones."""
+        return f"{self.table(table)}/compare{_query(first=first, second=second)}"
+
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
         return f"{self._root_of(run_date)}/tables/{page_name(table)}/{run_date}"

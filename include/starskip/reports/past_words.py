@@ -70,8 +70,8 @@ def named_index(kind: str, columns: Sequence[str]) -> str:
 
 def _kept_words(kept: Sequence[KeptIndex]) -> str:
     named = [f"{named_index(each.family, each.columns)} ({kept_rule(each)})" for each in kept[:_MOST_NAMED]]
-    more = f" and {len(kept) - _MOST_NAMED} more" if len(kept) > _MOST_NAMED else ""
-    return f"{', '.join(named)}{more}"
+    named += [f"{len(kept) - _MOST_NAMED} more"] if len(kept) > _MOST_NAMED else []
+    return " and ".join([*filter(None, [", ".join(named[:-1])]), named[-1]])
 
 
 def _difference(evidence: Evidence, other: OtherSet) -> str:

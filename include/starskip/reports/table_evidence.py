@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
@@ -106,6 +107,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=time.saving_ms * queries if time else None,
             table_bytes=properties["table_bytes"],
+            table_rows=properties.get("table_rows"),
             combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
             time=time,
         ),
@@ -159,12 +161,20 @@ def table_evidence(night: Night, table: str) -> Evidence:
         applied=applied_of_table(night, table, entries, workload),
         interval_factor=properties.get("interval_factor", 1.0),
         past=past_evidence(properties),
+        version=_version(),
         actions=advised_actions(change_of_night(night, table).indexes, workload, votes, built),
         reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
         if quality.segments and properties["table_bytes"]
         else None,
         run_note=run_note(night),
     )
+
+
+def _version() -> str:
+    try:
+        return version("starskip")
+    except PackageNotFoundError:
+        return ""
 
 
 def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:

@@ -36,6 +36,7 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "size": number_text.size,
         "size_share": number_text.size_share,
         "percent": number_text.percent,
+        "points": number_text.points,
         "fine_percent": number_text.fine_percent,
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,

@@ -77,7 +77,7 @@ def _chosen(tonight: Tonight) -> _Found:
     plain = tonight.in_entries
     in_entries = in_unit_of(plain, answers)
     saving = combined(plain, columns.indexes, in_entries, told_lists(plain)).saving
-    named = [(index.family, (index.column,)) for index in columns.indexes]
+    named: list[tuple[str, tuple[str, ...]]] = [(index.family, (index.column,)) for index in columns.indexes]
     named += [(each.index.family, each.columns) for each in answers.answers]
     indexes = frozenset([*columns.indexes, *(each.index for each in answers.answers)])
     return _Found(indexes, OtherChoice(tuple(named), saving))

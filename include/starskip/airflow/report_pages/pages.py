@@ -8,6 +8,7 @@ from starlette.types import ASGIApp
 
 from starskip.airflow.report_pages import (
     calendar_pages,
+    compare_pages,
     decide_pages,
     night_pages,
     overview_pages,
@@ -46,6 +47,7 @@ def pages_app() -> FastAPI:
     for each in (
         overview_pages,
         night_pages,
+        compare_pages,
         table_pages,
         decide_pages,
         what_if_pages,
