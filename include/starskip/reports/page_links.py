@@ -65,7 +65,7 @@ class PageLinks:
 
     def compare(self, table: str, *, first: str = "", second: str = "") -> str:
         """Return two nights of one table side by side, by default its newest ones."""
-        return f"{self.table(table)}/compare{_query(first=first, second=second)}"
+        return f"{self.table(table)}/compare{query_of(first=first, second=second)}"
 
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
