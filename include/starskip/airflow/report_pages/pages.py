@@ -44,13 +44,14 @@ def pages_app() -> FastAPI:
         dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
+    # A route stands before those that would take its address for a name.
     for each in (
         overview_pages,
         night_pages,
         compare_pages,
-        table_pages,
         decide_pages,
         what_if_pages,
+        table_pages,
         calendar_pages,
         run_pages,
     ):
