@@ -1,4 +1,4 @@
-"""What became of each day, and the calendar that shows it."""
+"""The state of each day, and the calendar that shows it."""
 
 from __future__ import annotations
 
