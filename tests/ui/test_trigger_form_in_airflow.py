@@ -1,4 +1,4 @@
-"""The trigger form as a person meets it: what is typed is neither corrected nor completed to something else."""
+"""The trigger form as a person meets it: what is typed is neither corrected nor completed."""
 
 from __future__ import annotations
 
