@@ -185,7 +185,7 @@ def test_the_values_in_force_are_shown(served: Any, tmp_path: Path, monkeypatch:
     form = configured_form(early_config(str(config)))
     assert form["advice.max_indexes"].schema["values_display"]["null"] == "as configured: 5"
     assert form["building.build_indexes"].schema["values_display"]["null"] == "as configured: false"
-    assert form["advice.index_budget_bytes"].description.endswith(" Empty: as configured: 32 MiB.")
+    assert form["advice.index_budget_bytes"].description.endswith(" Configured: 32 MiB.")
 
 
 def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:

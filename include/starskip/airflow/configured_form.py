@@ -132,7 +132,7 @@ def trigger_form(
             place: Param(
                 None,
                 title=each.facts.title,
-                description=f"{each.facts.help} Empty: as configured{in_force}.",
+                description=f"{each.facts.help}{f' Configured{in_force}.' if in_force else ''}",
                 **_schema(each, settings.kinds, in_force),
             )
             for place in SHOWN

@@ -30,14 +30,14 @@ def test_a_page_of_the_night_leads_to_its_experiments_and_back(server: Any, page
     page = page.format(night=server.night)
     of_night = server.get(f"{server.of_dag}/{page}")
     assert BANNER not in of_night.text
-    assert "1 experiment of this night" in of_night.text
+    assert "1 experiment beside this night&#39;s advice" in of_night.text.replace("'", "&#39;")
     assert f"{TRIAL}/tables/lineitem/{server.night}" in links(of_night) or f"{TRIAL}/{page}" in links(
         of_night
     )
     aside = server.get(f"{server.of_dag}/experiments/trial/{page}")
     assert aside.status_code == 200
     assert BANNER in aside.text and "<code>publish</code>" in aside.text
-    assert "experiment of this night" not in aside.text
+    assert "experiment beside" not in aside.text
     assert f"{URL_PREFIX}{server.of_dag}/nights/{server.night}" in links(aside)
 
 
