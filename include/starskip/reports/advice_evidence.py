@@ -18,7 +18,7 @@ from starskip.advisor.families.star_tree.star_tree_entry import (
 )
 from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
-from starskip.pinot.proposed_config import KeyEdit
+from starskip.pinot.proposed_config import BUILT_BY_RELOAD, KeyEdit
 from starskip.pinot.star_trees_key import StarTreesKey
 from starskip.reports.advice_values import (
     ChosenAnswer,
@@ -78,6 +78,10 @@ def config_change(
             tuple(map(star_tree_words, held)) if given else None,
             tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
         )
+    if new_trees:
+        built = given.builds_trees_on_reload if given else None
+        told = None if built is None else str(built).lower()
+        keys |= {key: KeyChange(told, "true") for key in BUILT_BY_RELOAD if not built}
     edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
     keys |= laid_over
     by_name = {family.name: family for family in families}
@@ -96,6 +100,7 @@ def config_change(
         star_trees=held,
         config=config,
         hidden_keys=hidden,
+        current=given.current if given else None,
     )
 
 

@@ -58,13 +58,17 @@ class PageLinks:
         """Return one table over the nights."""
         return f"{self.table(table)}/history{query_of(before=before)}"
 
+    def compare(self, table: str, *, first: str = "", second: str = "") -> str:
+        """Return two nights of one table side by side, by default its newest ones."""
+        return f"{self.table(table)}/compare{_query(first=first, second=second)}"
+
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
         return f"{self.table(table)}/{run_date}"
 
-    def evidence(self, table: str, run_date: str) -> str:
-        """Return the whole report of one night on one table, with the way back around it."""
-        return f"{self.report(table, run_date)}/evidence"
+    def evidence(self, table: str, run_date: str, section: str = "") -> str:
+        """Return the whole report of one night on one table, opened at a section, with the way back."""
+        return f"{self.report(table, run_date)}/evidence{_query(section=section)}"
 
     def document(self, table: str, run_date: str, document: str) -> str:
         """Return one of ``DOCUMENTS`` by itself."""

@@ -25,7 +25,6 @@ from starskip.reports.sentences import (
     kind_label,
     kind_noun,
     known_words,
-    stop_words,
 )
 from starskip.reports.template_environment import MAX_NAME, compiled, shown, template_environment
 
@@ -105,7 +104,6 @@ def _environment() -> Environment:
         "code_words": _words_of(code_words),
         "kind_label": lambda kind: prose(kind_label(kind), 60),
         "kind_noun": lambda kind: prose(kind_noun(kind), 60),
-        "stop_words": _words_of(stop_words),
         "known_words": lambda kind, kinds: known_words(kind, kinds) if is_plain_code(kind) else code(kind),
     }
     environment.globals |= {"table": table, "best_set": best_set}

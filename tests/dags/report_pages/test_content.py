@@ -376,3 +376,23 @@ def test_another_dag_of_the_same_tag_is_none_of_ours(server: Any) -> None:
 
     server.store_dag(DAG("somebody_s_own", tags=[TAG], schedule=None))
     assert "somebody_s_own" not in server.get("/").text
+
+
+def test_two_nights_of_a_table_stand_side_by_side(server: Any) -> None:
+    address = f"{server.of_dag}/tables/lineitem/compare"
+    answer = server.get(f"{address}?first={server.night}&second={server.night}")
+    assert answer.status_code == 200
+    server.check_headers(answer)
+    assert "Nothing that the reports hold differs." in answer.text
+    # There is one night of it alone.
+    for query in (
+        "",
+        f"?first=2026-01-01&second={server.night}",
+        "?second=2026-01-01",
+        "?second=x",
+        "?first=x",
+    ):
+        found = server.get(address + query)
+        assert found.status_code == 404, query
+    assert "is not a night" in found.text
+    assert server.get(f"{server.of_dag}/tables/none/compare").status_code == 404

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import date
 from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
@@ -13,11 +14,20 @@ from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
 from starskip.reports.page_links import DOCUMENTS
-from starskip.reports.published_reports import published_document, published_page, published_table
+from starskip.reports.published_reports import (
+    published_document,
+    published_evidence,
+    published_page,
+    published_table,
+)
 from starskip.reports.render_pages import render_history, render_report_frame
+from starskip.reports.render_table import render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
+
+Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
+"""The anchor of a section of a report."""
 
 router = APIRouter()
 page = partial(router.api_route, methods=READING)
@@ -53,13 +63,12 @@ def advice(request: Request, dag: AskedDag, name: str, run_date: str) -> Respons
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/evidence")
-def evidence(request: Request, dag: AskedDag, name: str, run_date: str) -> Response:
+def evidence(request: Request, dag: AskedDag, name: str, run_date: str, section: Section = "") -> Response:
     """Return the report of one table and night, in a frame."""
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
-    neighbours = neighbour_nights(night, table)
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, *neighbours))
+    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, section))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
@@ -78,6 +87,6 @@ def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response
 def _advice(request: Request, dag: AskedDag, name: str, run_date: date) -> Response:
     night = stored_night(dag, run_date)
     table = published_table(night, name)
-    published_page(night, table)
+    evidence, whole = published_evidence(night, table), published_page(night, table)
     neighbours = neighbour_nights(night, table)
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, *neighbours))
+    return page_answer(render_table(links_of(request, dag), evidence, whole, *neighbours))
