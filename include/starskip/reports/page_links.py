@@ -60,7 +60,7 @@ class PageLinks:
 
     def compare(self, table: str, *, first: str = "", second: str = "") -> str:
         """Return two nights of one table side by side, by default its newest ones."""
-        return f"{self.table(table)}/compare{_query(first=first, second=second)}"
+        return f"{self.table(table)}/compare{query_of(first=first, second=second)}"
 
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
@@ -68,7 +68,7 @@ class PageLinks:
 
     def evidence(self, table: str, run_date: str, section: str = "") -> str:
         """Return the whole report of one night on one table, opened at a section, with the way back."""
-        return f"{self.report(table, run_date)}/evidence{_query(section=section)}"
+        return f"{self.report(table, run_date)}/evidence{query_of(section=section)}"
 
     def document(self, table: str, run_date: str, document: str) -> str:
         """Return one of ``DOCUMENTS`` by itself."""

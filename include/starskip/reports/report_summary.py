@@ -20,7 +20,6 @@ SUMMARY = "summary"
 """Property of a table's part of ``reports``: its summary."""
 
 _LONGEST_TEXT = 600
-_DECAY = "look_back_decay_ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,8 @@ class ReportSummary:
     all that was chosen, and all that should go. ``size_bytes``: of new indexes in one replica; ``unsized``:
     how many of them have no known size. ``table_bytes``, ``segments``: what a reload of the table has to
     read. ``lake_ratio``, ``lake_bytes``: share and bytes that Spark reads less; ``lake_only``: the table has
-    no other saving.
+    no other saving. ``kept``: how many of its indexes stand for the last advice alone: a fresh choice would
+    not take them.
 
     ``queries``: Pinot's, or Spark's if the table lies in the lake alone. ``beside``: sentences on the
     families' choices beside indexes of columns, empty if there are none or the headline says it.
@@ -74,6 +74,7 @@ class ReportSummary:
     lake_ratio: float | None = None
     lake_bytes: float | None = None
     lake_only: bool = False
+    kept: int = 0
     beside: str = ""
 
     @property
@@ -115,6 +116,7 @@ _PLAIN = (
     "lake_ratio",
     "lake_bytes",
     "lake_only",
+    "kept",
     "beside",
 )
 """Fields that JSON holds as they are, and leaves out where they say nothing."""
@@ -179,6 +181,7 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         lake_ratio=ratio,
         lake_bytes=ratio * skipping.total_bytes if skipping and ratio and skipping.total_bytes else None,
         lake_only=evidence.lake_only,
+        kept=len(evidence.past.kept) if evidence.past else 0,
         beside="" if evidence.lake_only else printable(beside_indexes(evidence), _LONGEST_TEXT),
     )
 
@@ -199,9 +202,7 @@ def _beside_config(evidence: Evidence) -> Iterator[SummaryIndex]:
 
 def _nights(evidence: Evidence) -> float:
     """Return how many nights the entries of the window are of, an older night counting less."""
-    decay = next((each.value for each in evidence.settings if each.name.endswith(_DECAY)), 1.0)
-    ratio = float(decay) if isinstance(decay, int | float) else 1.0
-    return max(sum(ratio**age for age in range(evidence.nights)), 1.0)
+    return 1.0 + sum(each.weight for each in evidence.past.nights) if evidence.past else 1.0
 
 
 def _queries(evidence: Evidence) -> int:
