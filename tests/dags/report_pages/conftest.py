@@ -13,10 +13,11 @@ from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pytest
-from published_parts import report_part, summary_for
+from published_parts import report_part
 from report_cases import lineitem
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import report_summary
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -246,7 +247,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     parts = {}
     for table in ("lineitem", *ODD_TABLES):
         of_table = replace(case, table=table)
-        parts[table] = report_part(aside, table, report_files(of_table), summary_for(of_table))
+        parts[table] = report_part(aside, table, report_files(of_table), report_summary(of_table))
     now = datetime.now(UTC)
     store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
     files = dict(report_files(case))
@@ -262,7 +263,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     }
     aside = store.staged_write("reports", DAMAGED_NIGHT)
     parts = {
-        table: report_part(aside, table, each, summary_for(case) if table != "empty" else None)
+        table: report_part(aside, table, each, report_summary(case) if table != "empty" else None)
         for table, each in damaged.items()
     }
     store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
