@@ -193,8 +193,7 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
 ) -> None:
     night = cases["milliseconds"]()
     assert night.skipping is not None
-    *others, _ = night.actions
-    assert night.actions[-1].kind == "star_tree"
+    others = [each for each in night.actions if each.columns != ("l_shipdate", "l_suppkey")]
     index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
     nights = (night, replace(night, actions=tuple(others)), replace(night, skipping=index), night)
     rows = tuple(
