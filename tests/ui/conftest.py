@@ -19,10 +19,11 @@ from typing import Any
 
 import pytest
 from free_ports import free_port
-from published_parts import report_part, summary_for
+from published_parts import report_part
 from report_cases import lineitem
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import report_summary
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 
@@ -74,7 +75,7 @@ class House:
 
     def publish(self, night: str, table: str, evidence: Evidence) -> None:
         aside = self.store.staged_write("reports", night)
-        part = report_part(aside, table, report_files(evidence), summary_for(evidence))
+        part = report_part(aside, table, report_files(evidence), report_summary(evidence))
         now = datetime.now(UTC)
         self.store.publish("reports", night, {table: part}, replace="tables", created_at=now, created_by="t")
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from starskip.advisor.families.families import named
-from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.errors import StorageError, printable
 from starskip.reports.advice_values import Interval
 from starskip.reports.evidence import Evidence
@@ -20,7 +18,6 @@ SUMMARY = "summary"
 """Property of a table's part of ``reports``: its summary."""
 
 _LONGEST_TEXT = 600
-_DECAY = "look_back_decay_ratio"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,8 @@ class ReportSummary:
     all that was chosen, and all that should go. ``size_bytes``: of new indexes in one replica; ``unsized``:
     how many of them have no known size. ``table_bytes``, ``segments``: what a reload of the table has to
     read. ``lake_ratio``, ``lake_bytes``: share and bytes that Spark reads less; ``lake_only``: the table has
-    no other saving.
+    no other saving. ``kept``: how many of its indexes stand for the last advice alone: a fresh choice would
+    not take them.
 
     ``queries``: Pinot's, or Spark's if the table lies in the lake alone. ``beside``: sentences on the
     families' choices beside indexes of columns, empty if there are none or the headline says it.
@@ -74,6 +72,7 @@ class ReportSummary:
     lake_ratio: float | None = None
     lake_bytes: float | None = None
     lake_only: bool = False
+    kept: int = 0
     beside: str = ""
 
     @property
@@ -115,6 +114,7 @@ _PLAIN = (
     "lake_ratio",
     "lake_bytes",
     "lake_only",
+    "kept",
     "beside",
 )
 """Fields that JSON holds as they are, and leaves out where they say nothing."""
@@ -149,10 +149,10 @@ def _index(
     return SummaryIndex(kind, tuple(columns), name, tuple(functions), is_drop)
 
 
-def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> ReportSummary:
-    """Return the first look at the report of ``evidence``; ``advised``: its changes of the table config."""
+def report_summary(evidence: Evidence) -> ReportSummary:
+    """Return the first look at the report of ``evidence``."""
     combined, skipping = evidence.summary.combined, evidence.skipping
-    new = [each for each in advised if not each.is_drop]
+    new = [each for each in evidence.actions if not each.is_drop]
     entries = (combined.entries_before - combined.entries_after) / _nights(evidence) if combined else None
     time, saving_ms = evidence.summary.time, evidence.summary.saving_ms if combined else None
     queries = saving_ms / time.saving_ms if time and saving_ms and time.saving_ms else 0.0
@@ -171,7 +171,13 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         if time and queries > 0
         else None,
         times_trusted=evidence.times.trusted if evidence.times else None,
-        indexes=(*map(_advised, advised), *_beside_config(evidence)),
+        indexes=(
+            *(
+                SummaryIndex(each.kind, each.columns, each.name, each.functions, each.is_drop)
+                for each in evidence.actions
+            ),
+            *_beside_config(evidence),
+        ),
         size_bytes=sum(each.size_bytes or 0 for each in new),
         unsized=sum(each.size_bytes is None for each in new),
         table_bytes=evidence.summary.table_bytes,
@@ -179,16 +185,9 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         lake_ratio=ratio,
         lake_bytes=ratio * skipping.total_bytes if skipping and ratio and skipping.total_bytes else None,
         lake_only=evidence.lake_only,
+        kept=len(evidence.past.kept) if evidence.past else 0,
         beside="" if evidence.lake_only else printable(beside_indexes(evidence), _LONGEST_TEXT),
     )
-
-
-def _advised(index: AdvisedIndex) -> SummaryIndex:
-    family = named(index.family)
-    key = family.config if family else None
-    entry = key.entry_of(index.config) if key and index.config else None
-    functions = entry.get("functionColumnPairs") or () if isinstance(entry, Mapping) else ()
-    return SummaryIndex(index.family, index.columns, index.name, tuple(map(str, functions)), index.is_drop)
 
 
 def _beside_config(evidence: Evidence) -> Iterator[SummaryIndex]:
@@ -199,9 +198,7 @@ def _beside_config(evidence: Evidence) -> Iterator[SummaryIndex]:
 
 def _nights(evidence: Evidence) -> float:
     """Return how many nights the entries of the window are of, an older night counting less."""
-    decay = next((each.value for each in evidence.settings if each.name.endswith(_DECAY)), 1.0)
-    ratio = float(decay) if isinstance(decay, int | float) else 1.0
-    return max(sum(ratio**age for age in range(evidence.nights)), 1.0)
+    return 1.0 + sum(each.weight for each in evidence.past.nights) if evidence.past else 1.0
 
 
 def _queries(evidence: Evidence) -> int:

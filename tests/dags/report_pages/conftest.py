@@ -14,12 +14,13 @@ from urllib.parse import unquote
 
 import pytest
 from advised_store import publish_advice
-from published_parts import report_part, summary_for
+from published_parts import report_part
 from report_cases import lineitem
 from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.night.experiments import note_experiment, run_note
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import report_summary
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.experiment import Experiment
@@ -253,7 +254,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     parts = {}
     for table in ("lineitem", *ODD_TABLES):
         of_table = replace(case, table=table)
-        parts[table] = report_part(aside, table, report_files(of_table), summary_for(of_table))
+        parts[table] = report_part(aside, table, report_files(of_table), report_summary(of_table))
     now = datetime.now(UTC)
     store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
     files = dict(report_files(case))
@@ -270,7 +271,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     }
     aside = store.staged_write("reports", DAMAGED_NIGHT)
     parts = {
-        table: report_part(aside, table, each, summary_for(case) if table != "empty" else None)
+        table: report_part(aside, table, each, report_summary(case) if table != "empty" else None)
         for table, each in damaged.items()
     }
     store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
@@ -282,7 +283,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     tried = replace(tried, store=replace(store, experiment=Experiment(NIGHT, SOUND["experiment"])))
     aside = tried.store.staged_write("reports", NIGHT)
     files = report_files(replace(case, run_note=run_note(tried)))
-    part = report_part(aside, "lineitem", files, summary_for(case))
+    part = report_part(aside, "lineitem", files, report_summary(case))
     tried.publish("reports", {"lineitem": part})
     note_experiment(tried, ["lineitem"])
     return store
