@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
@@ -43,7 +44,7 @@ from starskip.reports.advice_evidence import (
 )
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
 from starskip.reports.advised_actions import advised_actions
-from starskip.reports.applied_evidence import applied_advice
+from starskip.reports.applied_of_table import applied_of_table
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
@@ -57,6 +58,7 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
+from starskip.reports.past_evidence import past_evidence
 from starskip.reports.saving_words import combined_evidence
 from starskip.reports.shapes_evidence import IndexesToday, shape_votes, shapes_evidence
 from starskip.settings import Settings
@@ -104,6 +106,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=time.saving_ms * queries if time else None,
             table_bytes=properties["table_bytes"],
+            table_rows=properties.get("table_rows"),
             combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
             time=time,
         ),
@@ -154,13 +157,22 @@ def table_evidence(night: Night, table: str) -> Evidence:
         answers=chosen_answers(properties),
         times=times,
         notes=tuple(properties.get("notes", ())),
-        applied=applied_advice(entries),
+        applied=applied_of_table(night, table, entries, workload),
         interval_factor=properties.get("interval_factor", 1.0),
+        past=past_evidence(properties),
+        version=_version(),
         actions=advised_actions(change_of_night(night, table).indexes, workload, votes, built),
         reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
         if quality.segments and properties["table_bytes"]
         else None,
     )
+
+
+def _version() -> str:
+    try:
+        return version("starskip")
+    except PackageNotFoundError:
+        return ""
 
 
 def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:

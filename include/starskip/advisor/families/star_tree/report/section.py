@@ -9,7 +9,6 @@ from starskip.advisor.families.family_section import FamilySection, PairsPicture
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
-from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.errors import printable
 from starskip.number_text import compact_count, percent, share, size_share
 from starskip.sql.masking import mask_literals
@@ -99,10 +98,6 @@ def _summary(trees: StarTreeEvidence) -> Sequence[str]:
     return [*lines, *([proved] if trees.proved else []), ""]
 
 
-def _chosen(trees: StarTreeEvidence) -> Sequence[tuple[str, tuple[str, ...]]]:
-    return [(STAR_TREE_NAME, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
-
-
 def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:
     """Return the sentence on star-trees to add, nothing if there are none."""
     new = trees.proposed
@@ -135,7 +130,6 @@ SECTION = FamilySection(
     picture=star_tree_picture,
     figures=_figures,
     summary=_summary,
-    chosen=_chosen,
     kinds=REASONS,
     change=_change,
 )
