@@ -94,8 +94,9 @@ def poisoned(value: Any, payload: str) -> Any:
         changes = {
             f.name: poisoned(getattr(value, f.name), payload) for f in fields(value) if f.name not in ours
         }
-        if "reason" in changes and changes["reason"] == "":
-            changes["reason"] = " "
+        for name in {"reason", "drift", "drops_withheld"} & changes.keys():
+            # Without a text a line is left out.
+            changes[name] = changes[name] or " "
         return replace(value, **changes)
     return value
 
@@ -111,7 +112,9 @@ def _charts() -> Iterator[None]:
 def plain(cases: dict[str, Callable[[], Evidence]]) -> Evidence:
     """A night with something in every field, light enough to be drawn two hundred times."""
     evidence = cases["milliseconds"]()
-    shapes = tuple(replace(each, entries_scanned_in_filter=0) for each in evidence.shapes.top[:2])
+    shapes = tuple(
+        replace(each, entries_scanned_in_filter=0, entries_a_query=0.0) for each in evidence.shapes.top[:2]
+    )
     quality = replace(evidence.data_quality, wrapped={"json:log": 1})
     gates = (*quality.gates[:1], replace(quality.gates[0], success=False))
     assert evidence.star_trees is not None

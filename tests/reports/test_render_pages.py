@@ -22,6 +22,7 @@ from starskip.reports.render_pages import (
     render_night,
     render_report_frame,
 )
+from starskip.reports.render_table import render_table
 from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
 
@@ -66,6 +67,7 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         evidence,
         table=text,
         chosen=tuple(replace(each, columns=(text, text)) for each in evidence.chosen),
+        actions=tuple(replace(each, columns=(text, text), functions=(text,)) for each in evidence.actions),
     )
     checks = (GateCheck(text, text, False, text, text),) * 2
     rows = (
@@ -82,7 +84,8 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         "night": render_night(LINKS, DAY, page, like=text, older=DAY, has_filter=True, notes=(text,)),
         "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
-        "report": render_report_frame(LINKS, text, DAY, DAY, DAY),
+        "report": render_report_frame(LINKS, text, DAY),
+        "table": render_table(LINKS, poisoned, b"", DAY, DAY),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
 

@@ -205,7 +205,7 @@ def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, cho
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", ["", f"/starskip/dags/{DAG}/nights/{NIGHT}", f"/starskip/dags/{DAG}/tables/lineitem"]
+    "path", ["", f"/starskip/dags/{DAG}/nights/{NIGHT}", f"/starskip/dags/{DAG}/tables/lineitem/history"]
 )
 def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
     visit.tab.set_viewport_size({"width": 400, "height": 850})

@@ -14,6 +14,7 @@ from starskip.advisor.families.skipping.report.section_data import SkippingIndex
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.reports.advice_values import (
+    AdvisedAction,
     ChosenAnswer,
     ChosenIndex,
     CombinedSavingEvidence,
@@ -81,6 +82,8 @@ class Evidence:
     ``not_used``: families of users' own that failed, each with its fault. ``notes``: what no index that may
     be chosen can do. ``applied``: what became of advice that was applied, null if none was.
     ``interval_factor``: how much wider the intervals are than the models say, by past applications.
+    ``actions``: the advice line by line. ``reload_seconds``: how long one server that holds all segments
+    would reload them, null if there are none.
     """
 
     table: str
@@ -114,6 +117,8 @@ class Evidence:
     notes: tuple[str, ...] = ()
     applied: AppliedAdvice | None = None
     interval_factor: float = 1.0
+    actions: tuple[AdvisedAction, ...] = ()
+    reload_seconds: float | None = None
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -33,13 +33,21 @@ class PageLinks:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
         return f"{self.root}/nights/{run_date}{_query(like=like, after=after)}"
 
+    def table(self, table: str) -> str:
+        """Return the newest advice on one table."""
+        return f"{self.root}/tables/{page_name(table)}"
+
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""
-        return f"{self.root}/tables/{page_name(table)}{_query(before=before)}"
+        return f"{self.table(table)}/history{_query(before=before)}"
 
     def report(self, table: str, run_date: str) -> str:
-        """Return the report of one table and night, with the way back around it."""
-        return f"{self.root}/tables/{page_name(table)}/{run_date}"
+        """Return the advice of one night on one table: what to do, why, and what it brings."""
+        return f"{self.table(table)}/{run_date}"
+
+    def evidence(self, table: str, run_date: str, section: str = "") -> str:
+        """Return the whole report of one night on one table, opened at a section, with the way back."""
+        return f"{self.report(table, run_date)}/evidence{_query(section=section)}"
 
     def document(self, table: str, run_date: str, document: str) -> str:
         """Return one of ``DOCUMENTS`` by itself."""

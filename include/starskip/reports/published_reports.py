@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from starskip.advisor.run.night import Night
 from starskip.errors import MissingSource, StorageError
+from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
@@ -43,8 +44,13 @@ def published_page(night: Night, table: str) -> bytes:
     page = published_document(night, table, "report.html")
     if keeps_policy(page):
         return page
+    return render_html(published_evidence(night, table)).encode()
+
+
+def published_evidence(night: Night, table: str) -> Evidence:
+    """Return the evidence of a report; SourceError if it cannot be read."""
     content = published_document(night, table, "report.json")
-    return render_html(evidence_from_json(content, f"report.json of {table}, {night.date_text}")).encode()
+    return evidence_from_json(content, f"report.json of {table}, {night.date_text}")
 
 
 @lru_cache(maxsize=128)

@@ -104,13 +104,9 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
     )
 
 
-def render_report_frame(
-    links: PageLinks, table: str, run_date: date, older: date | None, newer: date | None
-) -> str:
-    """Return the page that shows one report in a frame, with links to others and to its files."""
-    return rendered_page(
-        "page_report.html.j2", links=links, table=table, run_date=run_date, older=older, newer=newer
-    )
+def render_report_frame(links: PageLinks, table: str, run_date: date, section: str = "") -> str:
+    """Return the page that shows one report in a frame, opened at a section, with the way back."""
+    return rendered_page("page_report.html.j2", links=links, table=table, run_date=run_date, section=section)
 
 
 def render_message(links: PageLinks, message: Message) -> str:

@@ -101,12 +101,18 @@ def table_rows(night: Night, name: str, *, before: date | None = None, nights: i
     return RowPage(_with_summaries(found), older, gaps=_gaps(left))
 
 
+def newest_night(night: Night, name: str) -> date | None:
+    """Return the newest night, among 40, that has a report of the table whose page is called ``name``."""
+    return _first_with(night, name, report_nights(night)[:_MOST_NEIGHBOURS])
+
+
 def neighbour_nights(night: Night, table: str) -> tuple[date | None, date | None]:
     """Return the nights before and behind this one, among 40 each way, that have a report of ``table``."""
     nights = report_nights(night)
     older = [each for each in nights if each < night.run_date][:_MOST_NEIGHBOURS]
     newer = [each for each in reversed(nights) if each > night.run_date][:_MOST_NEIGHBOURS]
-    return _first_with(night, table, older), _first_with(night, table, newer)
+    name = page_name(table)
+    return _first_with(night, name, older), _first_with(night, name, newer)
 
 
 _ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGE_NAMES))
@@ -202,11 +208,13 @@ def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
     return report_summary(evidence_from_json(report_content(chain.storage, file), source))
 
 
-def _first_with(night: Night, table: str, nights: Sequence[date]) -> date | None:
+def _first_with(night: Night, name: str, nights: Sequence[date]) -> date | None:
     for each in nights:
         with suppress(StorageError):  # a damaged neighbour must not take this report with it
-            part = report_parts(replace(night, run_date=each)).get(table)
-            if part is not None and not part.properties.get(FAILED):
+            parts = report_parts(replace(night, run_date=each))
+            if any(
+                page_name(table) == name and not part.properties.get(FAILED) for table, part in parts.items()
+            ):
                 return each
     return None
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import base64
+import re
+import shlex
 from functools import lru_cache
 from importlib import resources
+from urllib.parse import quote
 
 import jinja2
 
@@ -48,6 +51,12 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "kind_words": sentences.kind_words,
         "known_words": sentences.known_words,
         "shown": shown,
+        "with_units": _with_units,
+        "shell_word": lambda text: shlex.quote(shown(text)),
+        # A longer name stands in no address, and nobody would type it.
+        "url_word": lambda text: (
+            quote(str(text), safe="", errors="replace") if len(text) <= MAX_NAME else "TABLE"
+        ),
         "data_url": data_url,
     }
     environment.globals |= {
@@ -68,6 +77,11 @@ def compiled(environment: jinja2.Environment, text: str) -> jinja2.Template:
 def template_text(name: str) -> str:
     """Return the text of one file of the templates folder."""
     return (resources.files("starskip.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _with_units(text: str) -> str:
+    """Return the text with spaces before units that no line breaks at."""
+    return re.sub(r"(?<=\d) (?=%|ms|s|min|h)", "\u00a0", text)
 
 
 def data_url(svg: str) -> str:

@@ -61,7 +61,11 @@ def test_a_damaged_report_is_told_with_a_status_and_takes_no_other_with_it(
         assert answer.status_code == status
         assert says.lower() in answer.text.lower()
         server.check_headers(answer)
-    for path in ("/", f"{server.of_dag}/nights/{server.damaged_night}", f"{server.of_dag}/tables/{table}"):
+    for path in (
+        "/",
+        f"{server.of_dag}/nights/{server.damaged_night}",
+        f"{server.of_dag}/tables/{table}/history",
+    ):
         answer = server.get(path)
         assert answer.status_code == 200
         assert table in answer.text
@@ -134,7 +138,7 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
     assert "&lt;script&gt;alert(1)" in own.text
     other = server.get(f"/runs/{DAG_ID}/one-that-failed-after-it").text
     assert "The log of its task finish_night says why." in other and "It failed" not in other
-    for path in ("/", f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem"):
+    for path in ("/", f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem/history"):
         answer = server.get(path)
         assert answer.status_code == 200
         assert "The night failed:" in answer.text and "parse_query_logs failed: no log" in answer.text

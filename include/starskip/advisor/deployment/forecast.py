@@ -84,11 +84,7 @@ def forecast_of(plan: Plan, table: TableSize, rate: float | None = None) -> Fore
     added = sum(each.size_bytes or 0 for each in plan.indexes if not each.is_drop)
     added += round(len(guessed) * UNKNOWN_SIZE_RATIO * one_replica)
     dropped = sum(each.size_bytes or 0 for each in plan.indexes if each.is_drop)
-    speed = rate or BYTES_A_SECOND
-    seconds = [
-        segments * (0 if rate else SECONDS_A_SEGMENT) + held / speed
-        for segments, held in table.by_server.values()
-    ]
+    seconds = [reload_seconds(segments, held, rate) for segments, held in table.by_server.values()]
     room = table.largest_bytes + added / max(table.segments, 1) + added
     return Forecast(
         round((added - dropped) * replicas),
@@ -97,6 +93,11 @@ def forecast_of(plan: Plan, table: TableSize, rate: float | None = None) -> Fore
         rate is not None,
         guessed,
     )
+
+
+def reload_seconds(segments: int, held_bytes: int, rate: float | None) -> float:
+    """Return how long a server takes to reload what it holds; ``rate``: as in ``forecast_of``."""
+    return segments * (0 if rate else SECONDS_A_SEGMENT) + held_bytes / (rate or BYTES_A_SECOND)
 
 
 def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -> None:
