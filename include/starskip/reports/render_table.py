@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from datetime import date
 
-from starskip.advisor.ledger.advised_index import AdvisedIndex
-from starskip.advisor.ledger.index_states import IndexState
 from starskip.night.experiments import ExperimentRun
 from starskip.reports.decision import decision
+from starskip.reports.decision_forms import DecisionForms
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
@@ -21,28 +19,13 @@ from starskip.reports.render_html import change_values
 _SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<div id="([a-z-]+)">')
 
 
-@dataclass(frozen=True, slots=True)
-class Deciding:
-    """Advised indexes, their states and what to say of them, by name.
-
-    ``is_open``: whether the reader may decide, and on this advice. ``decided``: the event of a decision that
-    was made just now.
-    """
-
-    indexes: Mapping[str, AdvisedIndex] = field(default_factory=dict)
-    states: Mapping[str, IndexState] = field(default_factory=dict)
-    words: Mapping[str, str] = field(default_factory=dict)
-    is_open: bool = False
-    decided: str = ""
-
-
 def render_table(
     links: PageLinks,
     evidence: Evidence,
     page: bytes,
     older: date | None,
     newer: date | None,
-    deciding: Deciding = Deciding(),
+    forms: DecisionForms | None = None,
     experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the page of a table and night; ``page``: its whole report, to whose sections it has links."""
@@ -55,7 +38,7 @@ def render_table(
         sections=report_sections(page),
         older=older,
         newer=newer,
-        deciding=deciding,
+        forms=forms,
         experiments=[each for each in experiments if evidence.table in each.tables],
         **change_values(evidence),
     )

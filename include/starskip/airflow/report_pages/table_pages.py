@@ -8,9 +8,6 @@ from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 
-from starskip.advisor.deployment.advised_change import change_of_night
-from starskip.advisor.ledger.index_states import index_states
-from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
 from starskip.airflow.report_pages.deciders import MayDecide
@@ -18,7 +15,7 @@ from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
 from starskip.night.experiments import experiments_of
-from starskip.reports.decision_words import state_words
+from starskip.reports.decision_forms import decision_forms
 from starskip.reports.page_links import DOCUMENTS
 from starskip.reports.published_reports import (
     published_document,
@@ -27,7 +24,7 @@ from starskip.reports.published_reports import (
     published_table,
 )
 from starskip.reports.render_pages import render_history, render_report_frame
-from starskip.reports.render_table import Deciding, render_table
+from starskip.reports.render_table import render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
@@ -35,18 +32,23 @@ NIGHTS_A_HISTORY = 30
 Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
 """The anchor of a section of a report."""
 
+Decided = Annotated[str, Query(pattern="^[a-z_]{0,20}$")]
+"""The kind of decision that led to a page."""
+
 router = APIRouter()
 page = partial(router.api_route, methods=READING)
 
 
 @page("/dags/{dag_id}/tables/{name}")
-def newest(request: Request, dag: AskedDag, may_decide: MayDecide, name: str, decided: Text = "") -> Response:
+def newest(
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, decided: Decided = ""
+) -> Response:
     """Return the newest advice on one table."""
     night = stored_night(dag, ANY_NIGHT)
     run_date = newest_night(night, page_name_of(name))
     if run_date is None:
         raise MissingSource(f"there is no report of {name}", source=name)
-    return _advice(request, dag, may_decide, name, run_date, decided)
+    return _advice(request, dag, name, run_date, decided, may_decide=may_decide)
 
 
 @page("/dags/{dag_id}/tables/{name}/history")
@@ -64,10 +66,11 @@ def history(request: Request, dag: AskedDag, name: str, before: Text = "") -> Re
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}")
 def advice(
-    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, run_date: str, decided: Text = ""
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, run_date: str, decided: Decided = ""
 ) -> Response:
     """Return the advice of one night on one table."""
-    return _advice(request, dag, may_decide, page_name_of(name), night_date(run_date), decided)
+    of_night = night_date(run_date)
+    return _advice(request, dag, page_name_of(name), of_night, decided, may_decide=may_decide)
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/evidence")
@@ -94,23 +97,14 @@ def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response
 
 
 def _advice(
-    request: Request, dag: AskedDag, may_decide: bool, name: str, run_date: date, decided: str
+    request: Request, dag: AskedDag, name: str, run_date: date, decided: str, *, may_decide: bool
 ) -> Response:
     night = stored_night(dag, run_date)
     table = published_table(night, name)
     evidence, whole = published_evidence(night, table), published_page(night, table)
     older, newer = neighbour_nights(night, table)
-    indexes = change_of_night(night, table).indexes if evidence.actions else ()
-    states = index_states(indexes, ledger_entries(night.store, table), evidence.created_at)
-    deciding = Deciding(
-        {each.name: each for each in indexes},
-        states,
-        {index: state_words(state, night.settings.deployment) for index, state in states.items()},
-        # One decides on the newest advice, and on no experiment.
-        may_decide and newer is None and dag.experiment is None,
-        decided,
-    )
-    experiments = experiments_of(night)
-    return page_answer(
-        render_table(links_of(request, dag), evidence, whole, older, newer, deciding, experiments)
-    )
+    # It is the newest advice that one decides on, and no experiment.
+    may_decide = may_decide and newer is None and dag.experiment is None
+    forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments))
