@@ -15,8 +15,8 @@ def afterwards_words(change: Afterwards) -> str:
     newest = change.nights[-1]
     less = "less" if newest.saving_ratio >= 0 else "more"
     measured = (
-        f"On {newest.run_date} the queries of known shapes read {percent(abs(newest.saving_ratio))} {less} than"
-        f" before ({percent(newest.covered_ratio)} of the queries)."
+        f"On {newest.run_date} the queries of known shapes read {percent(abs(newest.saving_ratio))} {less}"
+        f" than before ({percent(newest.covered_ratio)} of the queries)."
     )
     stopped = f" No newer night is compared: {change.note}." if change.note else ""
     return f"{predicted} {measured}{stopped}"
