@@ -40,7 +40,8 @@ def past_words(evidence: Evidence) -> tuple[str, ...]:
 def kept_rule(kept: KeptIndex) -> str:
     """Return why an index of the last advice stays, as a clause."""
     if kept.rule == BELOW_MIN_GAIN and kept.adds_ratio is not None and kept.asked_ratio is not None:
-        return f"it adds {percent(kept.adds_ratio)} in filters, where a new index must add {share(kept.asked_ratio)}"
+        adds, asked = percent(kept.adds_ratio), share(kept.asked_ratio)
+        return f"it adds {adds} in filters, where a new index must add {asked}"
     return "what would take its place saves too little more"
 
 
