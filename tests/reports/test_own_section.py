@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from published_parts import summary_for
 from starskip.advisor.families import families
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_section import FamilySection, PairsPicture, SectionSource, ShapePair
@@ -18,7 +19,6 @@ from starskip.reports.family_sections import collected_sections, family_sections
 from starskip.reports.headline import headline
 from starskip.reports.render_html import render_html
 from starskip.reports.report_files import render_json, render_markdown, report_files
-from starskip.reports.report_summary import report_summary
 from starskip.storage.manifest import Part
 
 HTML = """<section id="zones">
@@ -71,10 +71,10 @@ def test_its_values_are_in_the_page_masked_and_escaped(evidence: Evidence) -> No
     page = render_html(evidence)
     assert "<p>? &lt;b&gt; has 1,234 zones, wide ones.</p>" in page
     assert "<p>Zones read. 1: 9.0 to 3.0.</p>" in page
-    assert '<a href="#zones">Zones</a>' in page
+    assert "<summary><h3>Zones</h3></summary>" in page
     assert "<dt>zones</dt><dd>1234</dd>" in page
     assert "secret" not in page
-    assert page.index('id="zones"') < page.index('id="shapes"')
+    assert page.index('id="shapes"') < page.index('id="zones"') < page.index('id="latency"')
 
 
 @pytest.mark.usefixtures("loaded")
@@ -83,9 +83,7 @@ def test_its_values_are_in_the_markdown_and_the_json_and_read_back(evidence: Evi
     text = render_json(evidence)
     assert "secret" not in text
     assert evidence_from_json(text, "report.json").sections == {"zone": masked(VALUES)}
-    assert [index.columns for index in report_summary(evidence).chosen if index.kind == "zone"] == [
-        ("a", "b")
-    ]
+    assert [index.columns for index in summary_for(evidence).chosen if index.kind == "zone"] == [("a", "b")]
 
 
 def headline_text(evidence: Evidence) -> str:
@@ -104,7 +102,7 @@ def test_the_headline_has_what_it_adds_and_what_it_gains(
     adding = replace(gaining, change=lambda _: (Piece("Add zones on "), Piece("a", is_name=True), Piece(".")))
     load(adding, monkeypatch)
     assert headline_text(evidence) == "Add zones on a. Two zones let queries read 9 % less."
-    assert report_summary(evidence).beside == headline_text(evidence)
+    assert summary_for(evidence).beside == headline_text(evidence)
 
 
 @pytest.mark.usefixtures("loaded")

@@ -5,25 +5,28 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from html.parser import HTMLParser
-from itertools import groupby
 
 import pytest
+from published_parts import summary_for
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
+from starskip.reports.overview import Fault, Overview, TableRow
+from starskip.reports.overview_filter import OverviewFilter
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import page_content_security_policy
+from starskip.reports.render_overview import render_overview
 from starskip.reports.render_pages import (
     Message,
     render_history,
-    render_index,
     render_message,
     render_night,
     render_report_frame,
 )
-from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
-from starskip.reports.report_summary import report_summary
+from starskip.reports.render_table import render_table
+from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.trend import TrendPoint
 
 LINKS = PageLinks("/starskip")
 DAY = date(2026, 11, 20)
@@ -66,30 +69,39 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         evidence,
         table=text,
         chosen=tuple(replace(each, columns=(text, text)) for each in evidence.chosen),
+        actions=tuple(replace(each, columns=(text, text), functions=(text,)) for each in evidence.actions),
     )
     checks = (GateCheck(text, text, False, text, text),) * 2
     rows = (
-        ReportRow(DAY, text, report_summary(poisoned), stopped=checks),
+        ReportRow(DAY, text, summary_for(poisoned), stopped=checks),
         ReportRow(DAY, text, problem=text),
-        ReportRow(date(2026, 11, 19), text, report_summary(replace(poisoned, chosen=poisoned.chosen[:1]))),
+        ReportRow(date(2026, 11, 19), text, summary_for(replace(poisoned, chosen=poisoned.chosen[:1]))),
         ReportRow(date(2026, 11, 18), "", problem=text),
         ReportRow(date(2026, 11, 17), "", failed=text),
     )
-    page = RowPage(rows, DAY, "x")
+    page, tables = RowPage(rows, DAY, "x"), overview_of(text, poisoned)
     return {
-        "index": render_index(LINKS, nights_of(rows, DAY), (DAY, DAY), like=text, until=DAY),
-        "nothing": render_index(LINKS, NightPage((), DAY), like=text),
+        "overview": render_overview(LINKS, tables, OverviewFilter(), dags=[(text, "/starskip/x")]),
+        "filtered": render_overview(LINKS, tables, OverviewFilter(text, text, text)),
         "night": render_night(LINKS, DAY, page, like=text, older=DAY, has_filter=True, notes=(text,)),
         "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
-        "report": render_report_frame(LINKS, text, DAY, DAY, DAY),
+        "report": render_report_frame(LINKS, text, DAY),
+        "table": render_table(LINKS, poisoned, b"", DAY, DAY),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
 
 
-def nights_of(rows: tuple[ReportRow, ...], older: date | None = None, more: int = 0) -> NightPage:
-    nights = groupby(rows, lambda row: row.run_date)
-    return NightPage(tuple(NightRows(night, tuple(found), more) for night, found in nights), older)
+def overview_of(text: str, poisoned: Evidence) -> Overview:
+    """An overview with ``text`` in every place; more faults than are shown."""
+    summary = summary_for(poisoned)
+    trend = (TrendPoint(DAY - timedelta(days=1), 0.5), TrendPoint(DAY, 0.6))
+    row = TableRow(text, summary, "stopped", text, {"open": 1}, 1, (-0.1, 2), trend, 60.0)
+    lake = replace(row, advice=replace(summary, lake_only=True, lake_ratio=0.4, lake_bytes=4e9))
+    nothing = replace(row, advice=replace(summary, indexes=()), outcome="reported")
+    unknown = TableRow(text, None, "failed", text)
+    faults = (Fault("night", text), Fault("unreadable", text), *(Fault("stopped", text, text),) * 8)
+    return Overview((DAY,), faults, "entries", (row,), (lake,), (nothing, unknown))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
@@ -133,40 +145,24 @@ def test_the_script_is_the_one_that_the_policy_allows_and_holds_no_text_from_out
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == allowed
 
 
-def test_a_list_says_saving_and_indexes_of_a_sound_night(evidence: Evidence) -> None:
-    page = render_index(LINKS, nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),)))
-    assert "61.0 %" in page and "58–64 %" in page and "<code>l_suppkey</code>" in page
-    assert 'href="/starskip/tables/lineitem/2026-11-20"' in page
-    assert "Older" not in page and "Newest" not in page and "of this night »" not in page
-
-
 def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
     cases: dict[str, Callable[[], Evidence]],
 ) -> None:
-    row = ReportRow(DAY, "lineitem", report_summary(cases["milliseconds"]()))
+    row = ReportRow(DAY, "lineitem", summary_for(cases["milliseconds"]()))
     sentences = (
         "Add 2 star-trees, on l_returnflag, l_linestatus, l_shipmode, l_shipdate; on l_shipdate, l_suppkey: "
         "they save 14 % of all entries scanned, in filters and behind them. "
         "4 skipping indexes let Spark queries read 62 % fewer bytes."
     )
     for page in (
-        render_index(LINKS, nights_of((row,))),
         render_night(LINKS, DAY, RowPage((row,))),
         render_history(LINKS, "lineitem", RowPage((row,))),
     ):
         assert f'<span class="by">{sentences}</span>' in page
 
 
-def test_a_list_of_many_tables_leads_to_all_of_the_night_and_to_other_nights(evidence: Evidence) -> None:
-    page = nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),), date(2026, 11, 19), more=988)
-    shown = render_index(LINKS, page, (DAY, date(2026, 11, 19)), like="line", until=DAY)
-    assert '<a href="/starskip/nights/2026-11-20?like=line">988 more tables of this night »</a>' in shown
-    assert '<a href="/starskip/?like=line&amp;until=2026-11-19" rel="next">Older nights »</a>' in shown
-    assert "<option selected>2026-11-20</option>" in shown and "<option>2026-11-19</option>" in shown
-
-
 def test_a_night_leads_to_its_other_tables_and_to_the_nights_beside_it(evidence: Evidence) -> None:
-    page = RowPage((ReportRow(DAY, "lineitem", report_summary(evidence)),), DAY, "lineitem")
+    page = RowPage((ReportRow(DAY, "lineitem", summary_for(evidence)),), DAY, "lineitem")
     shown = render_night(LINKS, DAY, page, like="i", older=date(2026, 11, 19), newer=date(2026, 11, 21))
     assert 'href="/starskip/nights/2026-11-20?like=i&amp;after=lineitem"' in shown
     assert 'href="/starskip/nights/2026-11-19?like=i"' in shown
@@ -179,10 +175,10 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     checks = (GateCheck("parse_query_logs", "few rejected", False, "41 %", "at most 5 %"),)
     rows = (
         ReportRow(DAY, "a", stopped=checks),
-        ReportRow(DAY, "b", report_summary(cases["lineitem"]()), stopped=checks),
-        ReportRow(DAY, "c", report_summary(cases["nothing_to_recommend"]())),
+        ReportRow(DAY, "b", summary_for(cases["lineitem"]()), stopped=checks),
+        ReportRow(DAY, "c", summary_for(cases["nothing_to_recommend"]())),
         ReportRow(DAY, "d", problem="its report.json is missing"),
-        ReportRow(DAY, "e", report_summary(cases["lineitem"]()), stopped=checks, is_reported_still=True),
+        ReportRow(DAY, "e", summary_for(cases["lineitem"]()), stopped=checks, is_reported_still=True),
     )
     page = render_night(LINKS, DAY, RowPage(rows))
     assert page.count("few rejected, found 41 %, expected at most 5 %") == 3
@@ -202,7 +198,7 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
     index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
     nights = (night, replace(night, star_trees=tree), replace(night, skipping=index), night)
     rows = tuple(
-        ReportRow(date(2026, 11, 20 - age), "t", report_summary(each)) for age, each in enumerate(nights)
+        ReportRow(date(2026, 11, 20 - age), "t", summary_for(each)) for age, each in enumerate(nights)
     )
     page = render_history(LINKS, "t", RowPage(rows))
     cells = re.findall(r'<td class="changes">(.*?)</td>', page, re.DOTALL)
@@ -219,10 +215,10 @@ def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
     newer = replace(evidence, chosen=evidence.chosen[:1])
     older = replace(evidence, chosen=evidence.chosen[1:2])
     rows = (
-        ReportRow(DAY, "t", report_summary(newer)),
+        ReportRow(DAY, "t", summary_for(newer)),
         ReportRow(date(2026, 11, 19), "t", stopped=(GateCheck("s", "c", False, "o", "e"),)),
-        ReportRow(date(2026, 11, 18), "t", report_summary(older)),
-        ReportRow(date(2026, 11, 17), "t", report_summary(older)),
+        ReportRow(date(2026, 11, 18), "t", summary_for(older)),
+        ReportRow(date(2026, 11, 17), "t", summary_for(older)),
     )
     changes = re.findall(
         r'<td class="changes">(.*?)</td>', render_history(LINKS, "t", RowPage(rows)), re.DOTALL
@@ -235,15 +231,21 @@ def test_a_failed_night_and_the_days_without_a_run_are_told() -> None:
     failed = ReportRow(DAY, "", failed="parse_query_logs failed: no log of 2026-11-20 <b>")
     other = ReportRow(date(2026, 11, 16), "t")
     gaps = ((date(2026, 11, 17), date(2026, 11, 19)), (date(2026, 11, 15), date(2026, 11, 15)))
-    nights = NightPage((NightRows(DAY, (failed,)), NightRows(other.run_date, (other,))), None, gaps)
-    history = RowPage((failed, other), None, gaps=gaps)
-    for page in (render_index(LINKS, nights), render_history(LINKS, "t", history)):
-        told = [
-            "The night failed:",
-            "no log of 2026-11-20 &lt;b&gt;",
-            "No run from 2026-11-17 to 2026-11-19, 3 days.",
-        ]
-        told.append("No run on 2026-11-15.")
-        places = [page.index(each) for each in told]
-        assert places == sorted(places)
-        assert "Unreadable" not in page
+    page = render_history(LINKS, "t", RowPage((failed, other), None, gaps=gaps))
+    told = [
+        "The night failed:",
+        "no log of 2026-11-20 &lt;b&gt;",
+        "No run from 2026-11-17 to 2026-11-19, 3 days.",
+        "No run on 2026-11-15.",
+    ]
+    places = [page.index(each) for each in told]
+    assert places == sorted(places)
+    assert "Unreadable" not in page
+
+
+def test_chips_count_columns_and_no_functions(cases: dict[str, Callable[[], Evidence]]) -> None:
+    row = ReportRow(DAY, "lineitem", summary_for(cases["milliseconds"]()))
+    page = render_night(LINKS, DAY, RowPage((row,)))
+    (chip,) = re.findall(r'<span class="chip other">(?:(?!</span>).)*l_suppkey</code> .*?</span>', page)
+    words = " ".join(re.sub("<[^>]+>", " ", chip).split())
+    assert words == "star-tree l_shipdate , l_suppkey 1 function"

@@ -16,6 +16,7 @@ from starskip.advisor.families.star_tree.star_tree_entry import (
     star_tree_entry,
     star_tree_words,
 )
+from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
 from starskip.pinot.proposed_config import BUILT_BY_RELOAD, KeyEdit
@@ -123,6 +124,13 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
         for each in properties.get("answers", ())
         if each["family"] != STAR_TREE.name
     )
+
+
+def tree_functions(index: AdvisedIndex) -> tuple[str, ...]:
+    """Return the functions of an advised star-tree, which its columns do not name; none of another index."""
+    if index.family != STAR_TREE.name or not index.config:
+        return ()
+    return tuple(map(str, StarTreesKey().entry_of(index.config).get("functionColumnPairs") or ()))
 
 
 def refused_answers(properties: Mapping[str, Any]) -> tuple[ReasonedIndex, ...]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from starskip.advisor.families.index import Index
-from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.selection.vote_list import IndexSet, VoteList, total_saving
 from starskip.advisor.workload.shape_workload import ShapeWorkload
-from starskip.pinot.star_trees_key import StarTreesKey
+from starskip.reports.advice_evidence import tree_functions
 from starskip.reports.advice_values import AdvisedAction
 
 
@@ -29,13 +28,12 @@ def advised_actions(
     for each in indexes:
         added = _added(each, votes, chosen, answered)
         helped = {*each.shapes, *(shape for shape, saved in added.items() if saved > 0)}
-        dimensions, functions = _columns(each)
         found.append(
             AdvisedAction(
                 each.name,
                 each.family,
-                dimensions,
-                functions,
+                each.columns,
+                tree_functions(each),
                 each.is_drop,
                 each.saving_ratio,
                 each.saving_ms,
@@ -46,17 +44,6 @@ def advised_actions(
             )
         )
     return tuple(found)
-
-
-def _columns(index: AdvisedIndex) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns of an index, and the functions of a star-tree, which stand among no columns."""
-    if index.family != STAR_TREE_NAME or not index.config:
-        return index.columns, ()
-    entry = StarTreesKey().entry_of(index.config)
-    return (
-        tuple(map(str, entry.get("dimensionsSplitOrder") or index.columns)),
-        tuple(map(str, entry.get("functionColumnPairs") or ())),
-    )
 
 
 def _added(

@@ -46,6 +46,19 @@ def proposed_keys(evidence: Evidence) -> dict[str, Any]:
     return document
 
 
+def current_keys(evidence: Evidence) -> dict[str, Any]:
+    """Return the same keys as they are today."""
+    current: dict[str, Any] = {}
+    for key, each in evidence.change.keys.items():
+        if key in BUILT_BY_RELOAD:
+            current |= {} if each.current is None else {key: each.current == "true"}
+        elif each.current and key != STAR_TREES_KEY:
+            current[key] = list(each.current) if isinstance(each.current, tuple) else each.current
+    if evidence.change.star_trees:
+        current[STAR_TREES_KEY] = list(evidence.change.star_trees)
+    return {"tableIndexConfig": current}
+
+
 def whole_config_block(evidence: Evidence) -> str | None:
     """Return the whole proposed table config; None if none was given or it is too long to be shown."""
     if evidence.change.config is None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
 
-from starskip.advisor.families.star_tree.star_tree_entry import STAR_TREES_KEY
-from starskip.pinot.proposed_config import BUILT_BY_RELOAD
-from starskip.reports.config_block import proposed_keys
+from starskip.reports.config_block import config_block, current_keys, proposed_keys
 from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import harmless_json
 
@@ -40,8 +37,12 @@ class ConfigDiff:
 def config_diff(evidence: Evidence) -> ConfigDiff | None:
     """Return how the table config changes; None if it does not, or is too long to be compared."""
     change = evidence.change
+    if config_block(evidence) is None:
+        return None
     is_whole = change.config is not None and change.current is not None
-    before, after = (change.current, change.config) if is_whole else _keys(evidence)
+    before, after = (change.current, change.config)
+    if not is_whole:
+        before, after = current_keys(evidence), proposed_keys(evidence)
     now, then = harmless_json(before).splitlines(), harmless_json(after).splitlines()
     if len(now) + len(then) > MAX_COMPARED:
         return None
@@ -63,18 +64,3 @@ def _unified(now: Sequence[str], then: Sequence[str], context: int) -> Iterator[
                 continue
             yield from (DiffLine(f"-{line}", "removed") for line in now[first:last])
             yield from (DiffLine(f"+{line}", "added") for line in then[new_first:new_last])
-
-
-def _keys(evidence: Evidence) -> tuple[Any, Any]:
-    """Return the changed keys as they are and as they should be, where the whole config is not known."""
-    proposed = proposed_keys(evidence)
-    current: dict[str, Any] = {}
-    for key, each in evidence.change.keys.items():
-        if key in BUILT_BY_RELOAD:
-            current |= {} if each.current is None else {key: each.current == "true"}
-        elif each.current:
-            current[key] = list(each.current) if isinstance(each.current, tuple) else each.current
-    current.pop(STAR_TREES_KEY, None)
-    if evidence.change.star_trees:
-        current[STAR_TREES_KEY] = list(evidence.change.star_trees)
-    return {"tableIndexConfig": current}, proposed

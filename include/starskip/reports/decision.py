@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from starskip.advisor.families.families import named
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
-from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.errors import printable
-from starskip.number_text import count, milliseconds, percent, percent_range, share, size_share
+from starskip.number_text import count, fine_percent, milliseconds, percent, percent_range, size_share
 from starskip.reports.advice_values import AdvisedAction
 from starskip.reports.applied_evidence import AppliedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
-from starskip.reports.sentences import kind_noun
+from starskip.reports.sentences import kind_noun, widened_words
 
 _FEW_APPLICATIONS = 5
 """Below so many measured applications, the intervals are the models' own."""
@@ -95,17 +96,15 @@ def _title(evidence: Evidence, lines: Sequence[DecisionLine]) -> tuple[Piece, ..
     if len(added) == 1 and not dropped:
         do += Piece(f"Add {_article(added[0].noun)} on "), *name_pieces(added[0].action.columns[:3])
     elif added:
-        trees = sum(line.action.kind == STAR_TREE_NAME for line in added)
-        counted = [
-            _counted(len(added) - trees, "index", "indexes"),
-            _counted(trees, "star-tree", "star-trees"),
-        ]
+        whole = Counter(line.noun for line in added if _serves_queries(line.action))
+        counted = [_counted(len(added) - whole.total(), "index", "indexes")]
+        counted += [_counted(number, noun, f"{noun}s") for noun, number in whole.items()]
         do.append(Piece(f"Add {' and '.join(filter(None, counted))}"))
     if dropped:
         words = _counted(len(dropped), "index", "indexes")
         do.append(Piece(f"{', drop ' if added else 'Drop '}{words}"))
     word = "less" if combined.saving_ratio >= 0 else "more"
-    scan = Piece(f": its queries scan {share(abs(combined.saving_ratio))} {word}")
+    scan = Piece(f": its queries scan {percent(abs(combined.saving_ratio))} {word}")
     return (*do, Piece(" to " if added and not dropped else " on "), table, scan)
 
 
@@ -138,15 +137,21 @@ def _lines(evidence: Evidence) -> Iterator[DecisionLine]:
             action,
             noun,
             _why(action),
-            past or (_proved(evidence, action) if action.kind == STAR_TREE_NAME else _simulated(evidence)),
+            past or (_proved(evidence, action) if _serves_queries(action) else _simulated(evidence)),
             f"{harmed} would read less without it" if harmed else "",
         )
+
+
+def _serves_queries(action: AdvisedAction) -> bool:
+    """Return whether an index answers whole queries, and not predicates of its column."""
+    family = named(action.kind)
+    return family is not None and family.path is None
 
 
 def _why(action: AdvisedAction) -> str:
     if not action.shapes:
         return ""
-    return f"{_number(action.shapes, 'query shape')}, {share(action.queries_ratio)} of the queries"
+    return f"{_number(action.shapes, 'query shape')}, {fine_percent(action.queries_ratio)} of the queries"
 
 
 def _simulated(evidence: Evidence) -> str:
@@ -232,6 +237,8 @@ def _trust(evidence: Evidence) -> Iterator[str]:
     number = len(evidence.applied.changes) + evidence.applied.earlier if evidence.applied else 0
     if number == 0:
         yield "Nothing was applied to this table yet: all figures are predictions."
+    elif evidence.interval_factor > 1.0:
+        yield widened_words(evidence.interval_factor).strip()
     elif number < _FEW_APPLICATIONS:
         yield f"Few applications ({number}) were measured so far: the intervals are the models' own."
     if evidence.applied and evidence.applied.drift:
@@ -257,7 +264,7 @@ def _risks(evidence: Evidence) -> Iterator[str]:
     unsized = [each for each in evidence.actions if each.size_bytes is None and not each.is_drop]
     if unsized:
         yield f"The size of {_counted(len(unsized), 'index', 'indexes')} is not known."
-    if any(each.kind == STAR_TREE_NAME for each in evidence.actions):
-        yield "A star-tree is built with every new segment: ingestion takes longer by it."
+    for noun in dict.fromkeys(kind_noun(each.kind) for each in evidence.actions if _serves_queries(each)):
+        yield f"{_article(noun).capitalize()} is built with every new segment: ingestion takes longer by it."
     if evidence.drops_withheld:
         yield f"Drops were not judged: {printable(evidence.drops_withheld, 300)}."

@@ -1,8 +1,8 @@
-"""Render the pages around reports: lists, a table's history, the frame of one report, and messages."""
+"""Render the pages around reports: one night, a table's history, the frame of one report, and messages."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
-from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
+from starskip.reports.report_row import ReportRow, RowPage, gaps_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,41 +20,6 @@ class Message:
     title: str
     text: str
     commands: tuple[str, ...] = ()
-
-
-def render_index(
-    links: PageLinks,
-    page: NightPage,
-    choices: Sequence[date] = (),
-    *,
-    like: str = "",
-    until: date | None = None,
-    dags: Sequence[tuple[str, str]] = (),
-    dag: str = "",
-) -> str:
-    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to.
-
-    ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: the one
-    of this list.
-    """
-    older = page.older and links.index(like=like, until=page.older.isoformat())
-    behind = [*(night.run_date for night in page.nights[1:]), page.older]
-    nights = [
-        (night, gaps_between(page.gaps, night.run_date, next_one))
-        for night, next_one in zip(page.nights, behind, strict=False)
-    ]
-    return rendered_page(
-        "page_index.html.j2",
-        links=links,
-        page=page,
-        nights=nights,
-        choices=choices,
-        like=like,
-        until=until,
-        older=older,
-        dags=dags,
-        dag=dag,
-    )
 
 
 def render_night(

@@ -8,6 +8,7 @@ from functools import cache
 
 from jinja2 import Environment
 
+from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.errors import FamilyFault
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
@@ -16,7 +17,7 @@ from starskip.reports.family_sections import family_sections, rendered_sections,
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.report_summary import report_summary
+from starskip.reports.report_summary import ReportSummary, report_summary
 from starskip.reports.sentences import (
     code_words,
     filter_text,
@@ -42,13 +43,20 @@ def render_json(evidence: Evidence) -> str:
 
 
 def report_files(evidence: Evidence) -> Mapping[str, bytes]:
-    """Return file name to content, UTF-8: report.json, report.md, report.html.
+    """Return file name to content, UTF-8: report.json, report.md, report.html."""
+    return report_with_summary(evidence, ())[0]
+
+
+def report_with_summary(
+    evidence: Evidence, advised: Sequence[AdvisedIndex]
+) -> tuple[Mapping[str, bytes], ReportSummary]:
+    """Return the files of a report by their names, and its summary; ``advised``: as in ``report_summary``.
 
     A section of a user's family that fails is left out, and the report says so.
     """
     while True:
         try:
-            return _files(evidence)
+            return _files(evidence), report_summary(evidence, advised)
         except FamilyFault as fault:
             if fault.family not in evidence.sections:
                 raise
@@ -56,8 +64,7 @@ def report_files(evidence: Evidence) -> Mapping[str, bytes]:
 
 
 def _files(evidence: Evidence) -> Mapping[str, bytes]:
-    # Lists of reports ask for these, too.
-    report_summary(evidence)
+    # Terminals ask for these, too.
     for section, values in family_sections(evidence):
         section.summary(values)
     return {

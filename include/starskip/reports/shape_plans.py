@@ -1,4 +1,4 @@
-"""How Pinot answers each predicate of a query shape: today, and with the advised indexes."""
+"""Plan each predicate of a query shape as Pinot answers it: today, and with the advised indexes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ _COMPARISONS = {
     Operator.OWN_INDEX: "by an index of its own",
     Operator.EXPRESSION: "within an expression",
 }
-SORTED = "sorted"
-"""What serves a predicate that the order of the rows answers."""
 
 
 def shape_plan(
@@ -44,10 +42,10 @@ def shape_plan(
         return ()
 
     def served(leaf: Leaf, indexes: Collection[Index]) -> str | None:
-        if leaf.column in sorted_columns and rules.order_serves(leaf):
-            return SORTED
+        orders = [each.name for each in rules.families if rules.reorders(each.name)]
+        of_order = orders if leaf.column in sorted_columns else []
         of_column = sorted(index.family for index in indexes if index.column == leaf.column)
-        return next((family for family in of_column if rules.serves(family, leaf)), None)
+        return next((family for family in (*of_order, *of_column) if rules.serves(family, leaf)), None)
 
     return tuple(
         PlannedPredicate(

@@ -59,7 +59,10 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "shown": shown,
         "with_units": _with_units,
         "shell_word": lambda text: shlex.quote(shown(text)),
-        "url_word": lambda text: quote(str(text), safe="", errors="replace"),
+        # A longer name stands in no address, and nobody would type it.
+        "url_word": lambda text: (
+            quote(str(text), safe="", errors="replace") if len(text) <= MAX_NAME else "TABLE"
+        ),
         "data_url": data_url,
     }
     environment.globals |= {

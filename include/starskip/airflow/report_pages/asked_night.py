@@ -52,12 +52,20 @@ def stored_night(dag: NightlyDag, run_date: date, tables: Sequence[str] = ()) ->
 
 def night_of_run(dag: NightlyDag, run: Any) -> Night:
     """Return the night of ``run``, a DAG run as Airflow's database has it, with its tables."""
-    asked = run.conf or {}
-    named, tables = asked.get("run_date"), asked.get("tables")
+    return stored_night(dag, run_date_of(run), tables_of(run))
+
+
+def run_date_of(run: Any) -> date:
+    """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
+    named = (run.conf or {}).get("run_date")
     given = None if named is None else str(named)
-    run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
-    names = tables if isinstance(tables, list) else []
-    return stored_night(dag, run_date, [str(name) for name in names if name])
+    return resolve_run_date(given, run.data_interval_start, run.run_after)
+
+
+def tables_of(run: Any) -> tuple[str, ...]:
+    """Return the tables that ``run`` was asked for, none for all."""
+    tables = (run.conf or {}).get("tables")
+    return tuple(str(name) for name in tables if name) if isinstance(tables, list) else ()
 
 
 def night_date(text: str) -> date:

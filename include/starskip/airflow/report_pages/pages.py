@@ -5,7 +5,14 @@ from __future__ import annotations
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from starlette.types import ASGIApp
 
-from starskip.airflow.report_pages import compare_pages, night_pages, run_pages, table_pages
+from starskip.airflow.report_pages import (
+    calendar_pages,
+    compare_pages,
+    night_pages,
+    overview_pages,
+    run_pages,
+    table_pages,
+)
 from starskip.airflow.report_pages.answers import answer_errors
 from starskip.airflow.report_pages.permitted_dags import permitted_dags
 from starskip.airflow.report_pages.route import READING
@@ -34,7 +41,7 @@ def pages_app() -> FastAPI:
         dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
-    for each in (night_pages, compare_pages, table_pages, run_pages):
+    for each in (overview_pages, night_pages, compare_pages, table_pages, calendar_pages, run_pages):
         app.include_router(each.router)
 
     @app.api_route("/{anything:path}", methods=[*READING, *WRITING])
