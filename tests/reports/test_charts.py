@@ -79,14 +79,15 @@ def test_shapes_have_a_bar_for_now_and_one_for_then(evidence: Evidence) -> None:
     assert len(marks(chart.wide_svg, "mark-rect")) == 2 * 15
     assert "1  l_suppkey = ? AND l_shipdate BETWEEN ? AND ?" in texts(chart.wide_svg)
     assert {str(rank) for rank in range(1, 16)} <= set(texts(chart.narrow_svg))
-    assert "1: 46 M to 92 k; 2: 30.1 M to 3.77 M;" in chart.alt
+    assert "1: 55.2 M to 9.29 M; 2: 36.1 M to 9.79 M;" in chart.alt
 
 
 def test_shape_that_an_index_makes_worse_passes_its_bar(evidence: Evidence) -> None:
-    worse = replace(evidence.shapes.top[0], predicted_saving_ratio=-0.5)
+    first = evidence.shapes.top[0]
+    worse = replace(first, entries_a_query=100_000.0, entries_a_query_advised=150_000.0)
     chart = shapes_chart(replace(evidence, shapes=replace(evidence.shapes, top=(worse,))))
     assert chart is not None
-    assert "1: 46 M to 69 M" in chart.alt
+    assert "1: 15.3 M to 22.9 M" in chart.alt
 
 
 def test_star_trees_have_a_dot_for_each_way_and_none_for_what_was_not_measured(
@@ -142,7 +143,7 @@ def test_no_picture_of_skipping_without_a_replay(cases: dict[str, Callable[[], E
 
 def test_nothing_to_draw(evidence: Evidence) -> None:
     assert k_curve_chart(replace(evidence, k_curve=replace(evidence.k_curve, points=()))) is None
-    idle = tuple(replace(each, entries_scanned_in_filter=0) for each in evidence.shapes.top)
+    idle = tuple(replace(each, entries_a_query=0.0) for each in evidence.shapes.top)
     assert shapes_chart(replace(evidence, shapes=replace(evidence.shapes, top=idle))) is None
     unknown = tuple(replace(each, predicted_ms=None) for each in evidence.latency.bins)
     assert latency_chart(replace(evidence, latency=replace(evidence.latency, bins=unknown))) is None

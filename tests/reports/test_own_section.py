@@ -71,10 +71,10 @@ def test_its_values_are_in_the_page_masked_and_escaped(evidence: Evidence) -> No
     page = render_html(evidence)
     assert "<p>? &lt;b&gt; has 1,234 zones, wide ones.</p>" in page
     assert "<p>Zones read. 1: 9.0 to 3.0.</p>" in page
-    assert '<a href="#zones">Zones</a>' in page
+    assert "<summary><h3>Zones</h3></summary>" in page
     assert "<dt>zones</dt><dd>1234</dd>" in page
     assert "secret" not in page
-    assert page.index('id="zones"') < page.index('id="shapes"')
+    assert page.index('id="shapes"') < page.index('id="zones"') < page.index('id="latency"')
 
 
 @pytest.mark.usefixtures("loaded")

@@ -50,10 +50,13 @@ def texts(evidence: Evidence) -> Texts:
 
     def of(skipping: SkippingIndexes) -> tuple[str, str]:
         night = replace(evidence, skipping=skipping)
-        section = re.search(r'<section id="skipping-indexes">(.*?)</section>', render_html(night), re.DOTALL)
+        section = re.search(
+            r'<div id="skipping-indexes">(.*?)</div></details>', render_html(night), re.DOTALL
+        )
         part = re.search(r"## Skipping indexes\n(.*?)\n## ", render_markdown(night), re.DOTALL)
         assert section is not None and part is not None
-        return " ".join(unescape(re.sub("<[^>]+>", " ", section[1])).split()), part[1]
+        words = unescape(re.sub("<[^>]+>", " ", section[1])).split()
+        return " ".join(words), part[1]
 
     return of
 
@@ -66,7 +69,7 @@ def test_a_night_without_skipping_has_no_such_section(evidence: Evidence) -> Non
 
 def test_all_of_it_may_be_unknown(texts: Texts) -> None:
     section, part = texts(SkippingIndexes())
-    assert section == "Skipping indexes"
+    assert section == ""
     assert part.strip() == ""
 
 
@@ -107,7 +110,7 @@ def test_indexes_beside_the_choice_are_told(texts: Texts, indexes: SkippingIndex
 
 def test_reasons_for_nothing_are_sentences(texts: Texts) -> None:
     section, part = texts(SkippingIndexes(note="no lake table is configured", build_note="it is locked."))
-    assert section == "Skipping indexes No lake table is configured. It is locked."
+    assert section == "No lake table is configured. It is locked."
     assert part.strip() == "Note: No lake table is configured.\n\nNote: It is locked."
 
 
@@ -203,7 +206,11 @@ def test_the_first_figures_have_what_is_saved_and_what_it_takes(
 ) -> None:
     def figures(skipping: SkippingIndexes) -> str:
         page = render_html(replace(evidence, skipping=skipping))
-        return " ".join(re.sub("<[^>]+>", " ", page[: page.index("<main>")]).split())
+        return " ".join(
+            re.sub(
+                "<[^>]+>", " ", page[page.index('id="figures"') : page.index('id="skipping-indexes"')]
+            ).split()
+        )
 
     assert (
         "fewer bytes read by Spark, predicted 62.0 % "

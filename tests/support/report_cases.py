@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 
 from applied_cases import applied
 from report_data import (
+    ACTIONS,
     COLUMNS,
     CURVE,
     GATES,
@@ -19,17 +20,19 @@ from report_data import (
     shapes,
     skipping_indexes,
     star_trees,
+    together,
+    tree_actions,
 )
 from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.advisor.selection.past_changes import KeptIndex
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
-    CombinedSavingEvidence,
     ConfigChange,
     Interval,
     KCurve,
@@ -49,14 +52,7 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
-
-
-def together(of_indexes: float, **others: float) -> CombinedSavingEvidence:
-    """The saving of all changes, of a night whose queries read a fifth as many entries behind filters."""
-    before, ratio = round(TOTAL * 1.2), of_indexes + sum(others.values())
-    interval = Interval(round(ratio - 0.031, 4), round(ratio + 0.03, 4))
-    parts = {"indexes": of_indexes, **others}
-    return CombinedSavingEvidence(round(ratio, 4), interval, before, round(before * (1 - ratio)), parts)
+from starskip.reports.past_evidence import EarlierNight, OtherSet, PastEvidence
 
 
 def lineitem() -> Evidence:
@@ -132,6 +128,8 @@ def lineitem() -> Evidence:
         ),
         typical_entries=TypicalEntries(0.9, 300_712.0, 299_814.0),
         sort_order=SortOrder("l_suppkey", ("l_orderkey",), 0.414, Interval(0.37, 0.45)),
+        actions=ACTIONS,
+        reload_seconds=4.8,
     )
 
 
@@ -176,6 +174,7 @@ def milliseconds() -> Evidence:
         change=ConfigChange(
             keys={
                 "invertedIndexColumns": KeyChange(("l_comment",), COLUMNS),
+                "enableDynamicStarTreeCreation": KeyChange(None, "true"),
                 "starTreeIndexConfigs": KeyChange(
                     (star_tree_words(TREE_IN_FORCE),),
                     tuple(map(star_tree_words, (TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)))),
@@ -193,13 +192,37 @@ def milliseconds() -> Evidence:
                     "invertedIndexColumns": list(COLUMNS),
                     "starTreeIndexConfigs": [TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)],
                     "streamConfigs": {"stream.kafka.password": HIDDEN},
+                    "enableDynamicStarTreeCreation": True,
                 },
             },
             hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
+            current={
+                "tableName": "lineitem_OFFLINE",
+                "tableIndexConfig": {
+                    "invertedIndexColumns": ["l_comment"],
+                    "starTreeIndexConfigs": [TREE_IN_FORCE],
+                    "streamConfigs": {"stream.kafka.password": HIDDEN},
+                },
+            },
         ),
         shapes=replace(evidence.shapes, top=shown),
+        actions=(
+            *(replace(each, saving_ms=0.6) for each in evidence.actions),
+            *tree_actions(),
+        ),
         applied=applied(),
         interval_factor=1.4,
+        past=PastEvidence(
+            (EarlierNight(date(2026, 11, 17), 0.8), EarlierNight(date(2026, 11, 16), 0.64)),
+            (
+                KeptIndex("inverted", ("l_shipmode",), "below_min_gain", 0.042, 0.05),
+                KeptIndex("star_tree", ("l_shipdate", "l_returnflag"), "near_equal"),
+            ),
+            OtherSet((NamedIndex("inverted", ("l_suppkey",)),), 0.55, Interval(0.51, 0.59)),
+            OtherSet((NamedIndex("range", ("l_shipdate",)),), 0.49, Interval(0.46, 0.52)),
+            0.61,
+            Interval(0.57, 0.65),
+        ),
         latency=replace(
             evidence.latency,
             accepted=True,
@@ -241,10 +264,20 @@ def nothing_to_recommend() -> Evidence:
         ),
         change=ConfigChange(keys={}),
         chosen=(),
+        actions=(),
         k_curve=KCurve((KPoint(1, ("Carrier",), 0.011, Interval(0.0, 0.02)),), 0, "below_min_gain"),
         shapes=replace(
             evidence.shapes,
-            top=tuple(replace(s, predicted_saving_ratio=0.0, columns=()) for s in evidence.shapes.top[:6]),
+            top=tuple(
+                replace(
+                    s,
+                    predicted_saving_ratio=0.0,
+                    columns=(),
+                    plan=(),
+                    entries_a_query_advised=s.entries_a_query,
+                )
+                for s in evidence.shapes.top[:6]
+            ),
         ),
         refused=(
             ReasonedIndex(
@@ -305,6 +338,7 @@ def without_log() -> Evidence:
         summary=Summary(0, 0, 0, 0, 0, 0.41, Interval(0.2, 0.6), workload="equal_columns"),
         change=ConfigChange({"invertedIndexColumns": KeyChange((), COLUMNS[:2])}, full.change.add[:2]),
         chosen=full.chosen[:2],
+        actions=tuple(replace(each, saving_ratio=None) for each in full.actions[:2]),
         k_curve=replace(full.k_curve, points=full.k_curve.points[:3], chosen_k=2, stop_reason="max_indexes"),
         refused=full.refused[:3],
     )
@@ -362,6 +396,7 @@ def long_names() -> Evidence:
             {"invertedIndexColumns": KeyChange((), names)}, tuple(NamedIndex("inverted", (n,)) for n in names)
         ),
         chosen=tuple(replace(evidence.chosen[0], columns=(name,)) for name in names),
+        actions=tuple(replace(evidence.actions[0], columns=(name,)) for name in names),
         refused=tuple(
             ReasonedIndex("inverted", (f"{i}" + "x" * 5_000,), "saves_too_little", "0.1 %") for i in range(80)
         ),

@@ -7,6 +7,8 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 
 from __future__ import annotations
 
+import re
+
 from starskip.advisor.families.skipping.report.section_data import (
     ChosenSkippingIndex,
     EvaluatedQueries,
@@ -26,8 +28,9 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     StarTreeEvidence,
 )
 from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.reports.advice_values import AdvisedAction, CombinedSavingEvidence, Interval
 from starskip.reports.evidence import Setting
-from starskip.reports.log_values import LatencyBin, Quantile, ShapeEvidence
+from starskip.reports.log_values import LatencyBin, PlannedPredicate, Quantile, ShapeEvidence
 
 TOTAL = 256_205_145
 SIZES = {"l_returnflag": 146_378, "l_linestatus": 86_444, "l_receiptdate": 879_408}
@@ -67,8 +70,26 @@ def shapes() -> tuple[ShapeEvidence, ...]:
             predicted_saving_ratio=saving,
             columns=tuple(columns.split()),
             latency_ms=median,
+            all_entries_ratio=round(entries / TOTAL, 6),
+            entries_a_query=entries * 1.2 / queries,
+            entries_a_query_advised=entries * (1.2 - saving) / queries,
+            plan=plan(text, columns.split()),
         )
         for number, (queries, entries, saving, columns, median, text) in enumerate(SHAPES, start=0x5EED)
+    )
+
+
+def plan(text: str, helped: list[str]) -> tuple[PlannedPredicate, ...]:
+    """The equalities of a shape: the columns that an advised index helps, one that is sorted, and scans."""
+    found = dict.fromkeys(re.findall(r"(l_\w+) = \?", text))
+    return tuple(
+        PlannedPredicate(
+            column,
+            "equal to a value",
+            "sorted" if column == "l_returnflag" else None,
+            "sorted" if column == "l_returnflag" else "inverted" if column in helped else None,
+        )
+        for column in found
     )
 
 
@@ -262,3 +283,43 @@ def skipping_indexes() -> SkippingIndexes:
         metadata_bytes=1_652_410,
         files_read=2,
     )  # fmt: skip
+
+
+def _added(column: str, saving: float, shapes: int, queries: float, harmed: int = 0) -> AdvisedAction:
+    size = {"l_suppkey": 655_676, "l_shipmode": 305_548, "l_shipinstruct": 206_908}.get(column)
+    return AdvisedAction(
+        f"inverted:{column}", "inverted", (column,), saving_ratio=saving, size_bytes=size, shapes=shapes,
+        queries_ratio=queries, harmed_shapes=harmed,
+    )  # fmt: skip
+
+
+ACTIONS = (
+    _added("l_suppkey", 0.3725, 9, 0.42),
+    _added("l_shipmode", 0.1299, 6, 0.13, 1),
+    _added("l_partkey", 0.0621, 1, 0.0004),
+    _added("l_shipinstruct", 0.0457, 6, 0.12),
+)
+
+
+def tree_actions() -> tuple[AdvisedAction, ...]:
+    """The star-trees to add, and the index to drop."""
+    drop = AdvisedAction(
+        "without_inverted:l_comment", "inverted", ("l_comment",), is_drop=True, size_bytes=6_400_000
+    )
+    trees = tuple(
+        AdvisedAction(
+            f"star_tree:{','.join(tree.dimensions)}", "star_tree", tree.dimensions, tree.pairs,
+            saving_ratio=tree.saving_ratio, saving_ms=0.4, size_bytes=tree.estimated_bytes, shapes=3,
+            queries_ratio=0.06,
+        )
+        for tree in star_trees().proposed
+    )  # fmt: skip
+    return (*trees, drop)
+
+
+def together(of_indexes: float, **others: float) -> CombinedSavingEvidence:
+    """The saving of all changes, of a night whose queries read a fifth as many entries behind filters."""
+    before, ratio = round(TOTAL * 1.2), of_indexes + sum(others.values())
+    interval = Interval(round(ratio - 0.031, 4), round(ratio + 0.03, 4))
+    parts = {"indexes": of_indexes, **others}
+    return CombinedSavingEvidence(round(ratio, 4), interval, before, round(before * (1 - ratio)), parts)

@@ -83,7 +83,7 @@ def note_place(visit: Visit, url: str) -> None:
 
 
 def test_the_start_says_where_the_page_is_and_how_to_log_in(page: Any) -> None:
-    assert page.said[0].startswith("Starting Airflow; its log is ")
+    assert page.said[0].startswith("Starting Airflow; its logs are ")
     passwords = page.house.home / "passwords.json"
     assert page.said[1] == f"{page.address}  user admin, password in {passwords}; Ctrl-C stops it\n"
     assert page.password not in "".join(page.said)
@@ -205,7 +205,7 @@ def test_pages_and_reports_are_as_light_as_airflow_around_them(visit: Visit, cho
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "path", ["", f"/starskip/dags/{DAG}/nights/{NIGHT}", f"/starskip/dags/{DAG}/tables/lineitem"]
+    "path", ["", f"/starskip/dags/{DAG}/nights/{NIGHT}", f"/starskip/dags/{DAG}/tables/lineitem/history"]
 )
 def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
     visit.tab.set_viewport_size({"width": 400, "height": 850})

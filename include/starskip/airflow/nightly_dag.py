@@ -62,7 +62,7 @@ from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.airflow.configured_form import configured_form
 from starskip.airflow.connections import Connections
 from starskip.airflow.early_config import early_config
-from starskip.airflow.failed_tasks import failed_tasks, task_states
+from starskip.airflow.failed_tasks import failed_tasks, is_log_missing, task_states
 from starskip.airflow.night_request import night_request
 from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
@@ -184,8 +184,10 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
         night = _night(context, config, connections)
         states = task_states(context)
         succeeded = {task_id for task_id, state in states.items() if state == "success"}
-        outcome = night_outcome(night, failed_tasks(context, states), succeeded)
-        note_run(night, outcome.problem(), outcome.night_problem())
+        failed = failed_tasks(context, states)
+        outcome = night_outcome(night, failed, succeeded)
+        no_log = is_log_missing(context, failed)
+        note_run(night, outcome.problem(), outcome.night_problem(), is_log_missing=no_log)
         if night.is_experiment:
             note_experiment(night, outcome.reported)
     if problem := outcome.problem():

@@ -28,8 +28,10 @@ from starskip.advisor.ledger.standing import interval_factors, newest_by_index, 
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.advise_table import advice_and_votes
 from starskip.advisor.selection.past_nights import past_nights
+from starskip.advisor.selection.stored_question import ARTEFACT as QUESTIONS
+from starskip.advisor.selection.stored_question import question_part
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.written_advice import write_out
@@ -37,6 +39,7 @@ from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.night.note_applied import note_applied
 from starskip.pinot.table_config import TableConfig
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
@@ -59,13 +62,16 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of, factors))
     advised = {table: each for result in found.results for table, each in result.items()}
     parts = {table: each.part for table, each in advised.items()}
+    night.publish(QUESTIONS, {table: each.question for table, each in advised.items()})
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
+    seen = note_applied(night, {table: each.advice.nights.in_force for table, each in advised.items()})
     left = found.left_of(tables)
     families = families_of_night(night)
     warnings: list[str] = []
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
+        **({"seen_in_configs": len(seen)} if seen else {}),
     }
     for family in families.known:
         if family.answer is not None:
@@ -91,10 +97,14 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
 
 @dataclass(frozen=True, slots=True)
 class _AdvisedTable:
-    """The advice on one table, written aside; ``measured``: the advice on indexes of files, by family."""
+    """The advice on one table and its question, written aside.
+
+    ``measured``: the advice on indexes of files, by family.
+    """
 
     advice: TableAdvice
     part: Part
+    question: Part
     measured: Mapping[str, Any]
     warnings: Sequence[str]
 
@@ -159,7 +169,7 @@ def _advised(
         if family.measured is not None:
             skipped = skipped_by_any(list(measured.values()))
             measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, skipped)
-    advice = advise_table(
+    advice, tonight = advice_and_votes(
         TableQuestion(
             table,
             list(workload_shapes(_rows(night, "workload", table))),
@@ -182,12 +192,18 @@ def _advised(
             skips=[each.skips for each in measured.values() if each.skips is not None],
             decided_against=_decided_against(night, table),
         )
-    ).widened(*interval_factors)
+    )
+    asked = question_part(
+        night.store.staged_write(QUESTIONS, night.date_text), tonight, advice, interval_factors
+    )
+    advice = advice.widened(*interval_factors)
     write_out(advice, families, configs)
     properties = {
         **_family_properties(advice, families),
         **_properties(advice),
+        "settings": night.settings.differences(),
         "table_bytes": overview.stored_bytes if overview else None,
+        "table_rows": overview.rows if overview else None,
     }
     part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers
@@ -196,7 +212,7 @@ def _advised(
     if overview is not None:
         warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
-    return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
+    return _AdvisedTable(advice, part, asked, of_files, (*past.warnings, *warnings))
 
 
 def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:
@@ -265,6 +281,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "drops_withheld": advice.drops_withheld,
         **{name: getattr(log, name) for name in ("queries", "failed", "unparsed", "shapes", "entries")},
         "nights": advice.nights.count,
+        "earlier_nights": [[day.isoformat(), weight] for day, weight in advice.nights.earlier],
+        "fresh": advice.fresh.to_document() if advice.fresh else None,
         **{name: getattr(log, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": log.unlogged_texts.to_json(),
         "answers": [

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.pinot.proposed_config import KeyEdit, proposed_config
+from starskip.pinot.column_key import INDEX_CONFIG
+from starskip.pinot.proposed_config import BUILT_BY_RELOAD, KeyEdit, proposed_config
 from starskip.pinot.table_config import TableConfig
 
 HIDDEN = "(hidden: as in your table config)"
@@ -39,6 +40,18 @@ class GivenConfig:
         for config in self.configs:
             found += [entry for entry in config.star_tree_index_configs if entry not in found]
         return tuple(found)
+
+    @property
+    def builds_trees_on_reload(self) -> bool | None:
+        """Return whether all of the configurations let a reload build star-trees; None if none says it."""
+        (key,) = BUILT_BY_RELOAD
+        told = [(each.document.get(INDEX_CONFIG) or {}).get(key) for each in self.configs]
+        return None if all(each is None for each in told) else all(each is True for each in told)
+
+    @property
+    def current(self) -> Any:
+        """The whole configuration as it is, without secrets."""
+        return self.proposed(())[0]
 
     def proposed(self, edits: Sequence[KeyEdit]) -> tuple[Any, tuple[str, ...]]:
         """Return the whole configuration with ``edits`` and without secrets, and the paths of the secrets."""

@@ -16,9 +16,10 @@ from starskip.advisor.families.star_tree.star_tree_entry import (
     star_tree_entry,
     star_tree_words,
 )
+from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.pinot.column_key import LaidOver
 from starskip.pinot.given_config import GivenConfig
-from starskip.pinot.proposed_config import KeyEdit
+from starskip.pinot.proposed_config import BUILT_BY_RELOAD, KeyEdit
 from starskip.pinot.star_trees_key import StarTreesKey
 from starskip.reports.advice_values import (
     ChosenAnswer,
@@ -78,6 +79,10 @@ def config_change(
             tuple(map(star_tree_words, held)) if given else None,
             tuple(map(star_tree_words, (*held, *map(star_tree_entry, new_trees)))),
         )
+    if new_trees:
+        built = given.builds_trees_on_reload if given else None
+        told = None if built is None else str(built).lower()
+        keys |= {key: KeyChange(told, "true") for key in BUILT_BY_RELOAD if not built}
     edits.append(KeyEdit(StarTreesKey(), [star_tree_entry(tree) for tree in new_trees]))
     keys |= laid_over
     by_name = {family.name: family for family in families}
@@ -96,6 +101,7 @@ def config_change(
         star_trees=held,
         config=config,
         hidden_keys=hidden,
+        current=given.current if given else None,
     )
 
 
@@ -118,6 +124,13 @@ def chosen_answers(properties: Mapping[str, Any]) -> tuple[ChosenAnswer, ...]:
         for each in properties.get("answers", ())
         if each["family"] != STAR_TREE.name
     )
+
+
+def tree_functions(index: AdvisedIndex) -> tuple[str, ...]:
+    """Return the functions of an advised star-tree, which its columns do not name; none of another index."""
+    if index.family != STAR_TREE.name or not index.config:
+        return ()
+    return tuple(map(str, StarTreesKey().entry_of(index.config).get("functionColumnPairs") or ()))
 
 
 def refused_answers(properties: Mapping[str, Any]) -> tuple[ReasonedIndex, ...]:

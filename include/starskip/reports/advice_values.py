@@ -98,8 +98,8 @@ class ConfigChange:
     """Changes under ``tableIndexConfig``, by Pinot's own key names, and the same as indexes.
 
     ``star_trees``: the entries of starTreeIndexConfigs that the table config holds, which stay. ``config``:
-    the whole table config as it should be, null if none was given; its secrets are hidden, and
-    ``hidden_keys`` are their paths.
+    the whole table config as it should be, ``current`` as it is, null if none was given; their secrets are
+    hidden, and ``hidden_keys`` are their paths.
     """
 
     keys: Mapping[str, KeyChange]
@@ -108,6 +108,30 @@ class ConfigChange:
     star_trees: tuple[Any, ...] = ()
     config: Any = None
     hidden_keys: tuple[str, ...] = ()
+    current: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class AdvisedAction:
+    """One action of the advice: an index to add, or with ``is_drop`` one to drop.
+
+    ``name``: as the ledger has it. ``columns``: of a star-tree its dimensions, ``functions`` its pairs of
+    function and column. ``saving_ratio``: share of all entries beside the rest of the advice, ``saving_ms``
+    of a mean query, null where no time is trusted. ``shapes``, ``queries_ratio``: how many query shapes it
+    helps, and their share of the night's queries; ``harmed_shapes``: how many would read less without it.
+    """
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    functions: tuple[str, ...] = ()
+    is_drop: bool = False
+    saving_ratio: float | None = None
+    saving_ms: float | None = None
+    size_bytes: int | None = None
+    shapes: int = 0
+    queries_ratio: float = 0.0
+    harmed_shapes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

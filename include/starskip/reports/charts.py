@@ -131,25 +131,25 @@ def k_curve_chart(evidence: Evidence) -> Chart | None:
 
 
 def shapes_chart(evidence: Evidence) -> Chart | None:
-    """Return entries scanned now and with the chosen indexes, by shape; None if nothing is scanned."""
-    shapes = [each for each in evidence.shapes.top[:MAX_BARS] if each.entries_scanned_in_filter]
+    """Return all entries scanned now and with the advice, by shape; None if nothing is scanned."""
+    shapes = [each for each in evidence.shapes.top[:MAX_BARS] if each.scanned]
     if not shapes:
         return None
     pairs = [
         ShapePair(
             rank,
             filter_text(each.masked_text),
-            each.entries_scanned_in_filter,
-            max(0.0, each.entries_scanned_in_filter * (1 - each.predicted_saving_ratio)),
+            each.scanned,
+            max(0.0, each.scanned * (1 - each.saved)),
         )
         for rank, each in enumerate(shapes, start=1)
     ]
-    x = _axis("before", "entries scanned in filter", format="~s", tickCount=5, orient="top")
+    x = _axis("before", "entries scanned", format="~s", tickCount=5, orient="top")
     marks: Sequence[tuple[Spec, Spec]] = (
         ({"type": "bar", "color": GREY, "height": 16}, {}),
         ({"type": "bar", "color": BLUE, "height": 8}, {"x": x | {"field": "after"}}),
     )
-    alt = "Entries scanned in filter by shape, now and with the chosen indexes."
+    alt = "All entries scanned by shape, in filters and behind them, now and with the advice."
     return _by_shape(pairs, x, marks, alt)
 
 

@@ -25,10 +25,16 @@ def config_block(evidence: Evidence) -> str | None:
 
     The list of star-trees includes the trees of the table config: pasting it loses none.
     """
-    own = {STAR_TREES_KEY, *(each.kind for each in evidence.answers)}
-    lists = {key: each.proposed for key, each in evidence.change.keys.items() if key not in own}
-    if sum(map(_length, lists.values())) > MAX_BLOCK:
+    if sum(_length(each.proposed) for each in evidence.change.keys.values()) > MAX_BLOCK:
         return None
+    block = _on_one_line(harmless_json(proposed_keys(evidence)))
+    return block if len(block) <= MAX_BLOCK else None
+
+
+def proposed_keys(evidence: Evidence) -> dict[str, Any]:
+    """Return the keys of the table config that the advice is about, as they should be."""
+    own = {STAR_TREES_KEY, *BUILT_BY_RELOAD, *(each.kind for each in evidence.answers)}
+    lists = {key: each.proposed for key, each in evidence.change.keys.items() if key not in own}
     proposed: dict[str, Any] = dict(sorted(lists.items()))
     new = evidence.star_trees.proposed if evidence.star_trees else ()
     if new:
@@ -37,8 +43,20 @@ def config_block(evidence: Evidence) -> str | None:
     document: dict[str, Any] = {"tableIndexConfig": proposed}
     for each in evidence.answers:
         lay_over(document, each.config or {})
-    block = _on_one_line(harmless_json(document))
-    return block if len(block) <= MAX_BLOCK else None
+    return document
+
+
+def current_keys(evidence: Evidence) -> dict[str, Any]:
+    """Return the same keys as they are today."""
+    current: dict[str, Any] = {}
+    for key, each in evidence.change.keys.items():
+        if key in BUILT_BY_RELOAD:
+            current |= {} if each.current is None else {key: each.current == "true"}
+        elif each.current and key != STAR_TREES_KEY:
+            current[key] = list(each.current) if isinstance(each.current, tuple) else each.current
+    if evidence.change.star_trees:
+        current[STAR_TREES_KEY] = list(evidence.change.star_trees)
+    return {"tableIndexConfig": current}
 
 
 def whole_config_block(evidence: Evidence) -> str | None:

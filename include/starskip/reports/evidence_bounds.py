@@ -7,7 +7,7 @@ from starskip.reports.log_values import MAX_LATENCY_BINS, MAX_SHAPES, LatencyBin
 
 def top_shapes(shapes: tuple[ShapeEvidence, ...]) -> Shapes:
     """Return the MAX_SHAPES that scan most, ties by shape_id, and the rest as counts."""
-    ranked = sorted(shapes, key=lambda shape: (-shape.entries_scanned_in_filter, shape.shape_id))
+    ranked = sorted(shapes, key=lambda shape: (-shape.scanned, shape.shape_id))
     rest = ranked[MAX_SHAPES:]
     return Shapes(
         tuple(ranked[:MAX_SHAPES]), len(rest), sum(shape.entries_scanned_in_filter for shape in rest)

@@ -14,6 +14,19 @@ MAX_REJECTED_EXAMPLES = 20
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedPredicate:
+    """One predicate of a shape: how Pinot answers it ``today``, and how with the advice (``advised``).
+
+    ``comparison``: in words. Null is a scan; otherwise the kind of the index.
+    """
+
+    column: str
+    comparison: str
+    today: str | None
+    advised: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShapeEvidence:
     """One shape; ``columns``: of the chosen indexes that serve it; ``latency_ms``: its mean.
 
@@ -22,6 +35,10 @@ class ShapeEvidence:
 
     ``full_text`` is one query as logged, null unless the settings ask for it. ``skip_option``: the statement
     by which a query does without the chosen indexes that would have it read more, null if none does.
+
+    ``all_entries_ratio``: its share of all entries of the table's queries. ``entries_a_query`` and
+    ``entries_a_query_advised``: what a mean query of it reads in filters and behind them, today and
+    predicted with the advice. ``plan``: its predicates. ``tree_today``: a star-tree answers it already.
     """
 
     shape_id: str
@@ -34,6 +51,33 @@ class ShapeEvidence:
     latency_ms: float | None = None
     full_text: str | None = None
     skip_option: str | None = None
+    all_entries_ratio: float | None = None
+    entries_a_query: float | None = None
+    entries_a_query_advised: float | None = None
+    plan: tuple[PlannedPredicate, ...] = ()
+    tree_today: bool = False
+
+    @property
+    def scanned(self) -> float:
+        """All entries of its queries; of those in filters in a report of an older Starskip."""
+        return (
+            self.entries_scanned_in_filter
+            if self.entries_a_query is None
+            else self.entries_a_query * self.queries
+        )
+
+    @property
+    def share(self) -> float:
+        """Its share of all entries; of those in filters in a report of an older Starskip."""
+        return self.entries_ratio if self.all_entries_ratio is None else self.all_entries_ratio
+
+    @property
+    def saved(self) -> float:
+        """The share of all of its entries that the advice saves; of an older report as it was told there."""
+        if self.entries_a_query is None or self.entries_a_query_advised is None:
+            return self.predicted_saving_ratio
+        read = self.entries_a_query_advised / self.entries_a_query if self.entries_a_query else 1.0
+        return 1.0 - read
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
 
 from starskip.advisor.run.night import Night
 from starskip.errors import MissingSource, StorageError
+from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
@@ -43,11 +46,17 @@ def published_page(night: Night, table: str) -> bytes:
     page = published_document(night, table, "report.html")
     if keeps_policy(page):
         return page
+    return render_html(published_evidence(night, table)).encode()
+
+
+def published_evidence(night: Night, table: str) -> Evidence:
+    """Return the evidence of a report; SourceError if it cannot be read."""
     content = published_document(night, table, "report.json")
-    return render_html(evidence_from_json(content, f"report.json of {table}, {night.date_text}")).encode()
+    return evidence_from_json(content, f"report.json of {table}, {night.date_text}")
 
 
-@lru_cache(maxsize=128)
+# Of a thousand tables a night takes five megabytes here.
+@lru_cache(maxsize=40)
 def _parts_of(chain: ManifestLog, newest: ListedManifest) -> Mapping[str, Part]:
     return chain.read_or_before(newest.version).parts
 
@@ -57,6 +66,21 @@ def report_parts(night: Night) -> Mapping[str, Part]:
     chain = night.store.chain("reports", night.date_text)
     newest = newest_manifest(chain)
     return _parts_of(chain, newest) if newest else {}
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Pause the search for cycles of objects while manifests of many tables are read.
+
+    Python would go through all that was read so far, again and again: half of a page's time, for nothing.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def report_file(part: Part | None, document: str) -> DataFile | None:

@@ -23,15 +23,21 @@ from starskip.reports.charts import (
     shapes_chart,
 )
 from starskip.reports.config_block import config_block, whole_config_block
+from starskip.reports.config_diff import config_diff
+from starskip.reports.decision import decision
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections, rendered_sections
-from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.template_environment import compiled, template_environment, template_text
 
-_BEFORE = ("section_change.html.j2", "section_applied.html.j2", "section_savings.html.j2")
-_BEHIND = (
+_BEFORE = (
+    "section_change.html.j2",
     "section_shapes.html.j2",
+    "section_applied.html.j2",
+    "section_savings.html.j2",
+    "section_past.html.j2",
+)
+_BEHIND = (
     "section_latency.html.j2",
     "section_refusals.html.j2",
     "section_data_quality.html.j2",
@@ -50,8 +56,7 @@ def render_html(evidence: Evidence) -> str:
     evidence = masked_evidence(evidence)
     parts = {
         "evidence": evidence,
-        "config_block": config_block(evidence),
-        "whole_config": whole_config_block(evidence),
+        **change_values(evidence),
         "charts": _charts(evidence),
     }
 
@@ -79,7 +84,7 @@ def render_html(evidence: Evidence) -> str:
             for section, values in family_sections(evidence)
             for figure in section.figures(values, evidence.lake_only)
         ],
-        headline=headline(evidence),
+        decision=decision(evidence),
         # Our own file. A style element knows no entities, so the file must stay as it is, to the byte of its
         # hash.
         style=Markup(_style()),  # noqa: S704
@@ -87,29 +92,41 @@ def render_html(evidence: Evidence) -> str:
     )
 
 
+def change_values(evidence: Evidence) -> dict[str, Any]:
+    """Return what the template of the change of a table config shows, beside the evidence."""
+    return {
+        "config_diff": config_diff(evidence),
+        "config_block": config_block(evidence),
+        "whole_config": whole_config_block(evidence),
+    }
+
+
 @cache
 def _environment() -> Environment:
     """Return the environment of all pages of this process, which keeps their compiled templates."""
     environment = template_environment(autoescape=True)
-    environment.filters |= {"with_units": _with_units}
     environment.globals |= {"missing_pictures": missing_pictures}
     return environment
 
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """A rendered section with its anchor and title, for the list of contents."""
+    """A rendered section with its anchor and title, and its ``body`` below the title."""
 
     anchor: str
     title: str
     html: Markup
+    body: Markup
 
 
 def _section(html: str) -> _Section | None:
     """Return a section of its own template, which begins with anchor and title; None if it is empty."""
-    found = _HEAD.search(html)
+    found, whole = _HEAD.search(html), html.strip()
+    if not found:
+        return None
+    body = html[found.end() :].strip().removesuffix("</section>").strip()
     # It was escaped when it was rendered.
-    return _Section(found["anchor"], found["title"], Markup(html.strip())) if found else None  # noqa: S704
+    return _Section(found["anchor"], found["title"], Markup(whole), Markup(body))  # noqa: S704
 
 
 def content_security_policy() -> str:
@@ -135,8 +152,3 @@ def _charts(evidence: Evidence) -> dict[str, Chart | None]:
         "shapes": shapes_chart(evidence),
         "latency": latency_chart(evidence),
     }
-
-
-def _with_units(text: str) -> str:
-    """Return the text with spaces before units that no line breaks at."""
-    return re.sub(r"(?<=\d) (?=%|ms|s|min|h)", "\u00a0", text)

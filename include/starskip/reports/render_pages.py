@@ -1,4 +1,4 @@
-"""Render the pages around reports: lists, a table's history, the frame of one report, and messages."""
+"""Render the pages around reports: one night, a table's history, the frame of one report, and messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starskip.night.experiments import ExperimentRun
 from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
-from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
+from starskip.reports.report_row import ReportRow, RowPage, gaps_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,41 +21,6 @@ class Message:
     title: str
     text: str
     commands: tuple[str, ...] = ()
-
-
-def render_index(
-    links: PageLinks,
-    page: NightPage,
-    choices: Sequence[date] = (),
-    *,
-    like: str = "",
-    until: date | None = None,
-    dags: Sequence[tuple[str, str]] = (),
-    dag: str = "",
-) -> str:
-    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to.
-
-    ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: the one
-    of this list.
-    """
-    older = page.older and links.index(like=like, until=page.older.isoformat())
-    behind = [*(night.run_date for night in page.nights[1:]), page.older]
-    nights = [
-        (night, gaps_between(page.gaps, night.run_date, next_one))
-        for night, next_one in zip(page.nights, behind, strict=False)
-    ]
-    return rendered_page(
-        "page_index.html.j2",
-        links=links,
-        page=page,
-        nights=nights,
-        choices=choices,
-        like=like,
-        until=until,
-        older=older,
-        dags=dags,
-        dag=dag,
-    )
 
 
 def render_night(
@@ -108,21 +73,15 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
 
 
 def render_report_frame(
-    links: PageLinks,
-    table: str,
-    run_date: date,
-    older: date | None,
-    newer: date | None,
-    experiments: Sequence[ExperimentRun] = (),
+    links: PageLinks, table: str, run_date: date, section: str = "", experiments: Sequence[ExperimentRun] = ()
 ) -> str:
-    """Return the page that shows one report in a frame, with links to others and to its files."""
+    """Return the page that shows one report in a frame, opened at a section, with the way back."""
     return rendered_page(
         "page_report.html.j2",
         links=links,
         table=table,
         run_date=run_date,
-        older=older,
-        newer=newer,
+        section=section,
         experiments=[each for each in experiments if table in each.tables],
     )
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from starskip.advisor.families.access_rules import AccessRules
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.advisor.run.artefact_rows import published
@@ -13,42 +15,87 @@ from starskip.advisor.selection.vote_list import IndexSet, VoteList, building_li
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.reports.advice_evidence import column_label
 from starskip.reports.log_values import ShapeEvidence
+from starskip.reports.shape_plans import shape_plan
 from starskip.settings import Settings
 from starskip.sql.mask_unparsed import mask_unparsed
 from starskip.sql.masking import MAX_TEXT, mask_literals
 from starskip.sql.query_text import query_text
 
 
+@dataclass(frozen=True, slots=True)
+class IndexesToday:
+    """The indexes of a table before the advice.
+
+    ``held_trees``: the star-trees of its config, ``in_force``: its indexes on columns.
+    """
+
+    rules: AccessRules
+    in_force: IndexSet
+    sorted_columns: frozenset[str]
+    held_trees: Sequence[ChosenTree]
+
+
+def shape_votes(night: Night, table: str) -> Mapping[str, list[VoteList]]:
+    """Return the votes of a table for indexes to build, by shape."""
+    votes: dict[str, list[VoteList]] = {}
+    for item in building_lists(vote_lists(published(night, "votes").read_table([table]))):
+        votes.setdefault(item.shape_id, []).append(item)
+    return votes
+
+
 def shapes_evidence(
     night: Night,
-    table: str,
     workload: Sequence[ShapeWorkload],
+    votes: Mapping[str, Sequence[VoteList]],
     chosen: IndexSet,
     trees: Sequence[ChosenTree],
-    in_force: int,
+    today: IndexesToday,
     skip_options: Mapping[str, str | None],
 ) -> list[ShapeEvidence]:
-    """Return all shapes; the report numbers the chosen ``trees`` behind those ``in_force``.
+    """Return all shapes; the report numbers the chosen ``trees`` behind those that the table has today.
 
     ``skip_options``: by shape, the statement that spares it the chosen indexes.
     """
     total = sum(shape.weighted_entries for shape in workload) or 1.0
-    votes: dict[str, list[VoteList]] = {}
-    for item in building_lists(vote_lists(published(night, "votes").read_table([table]))):
-        votes.setdefault(item.shape_id, []).append(item)
+    total_scanned = sum(shape.weight * shape.entries_scanned for shape in workload) or 1.0
     read: dict[str, tuple[int, float]] = {}
-    for number, tree in enumerate(trees, 1 + in_force):
-        for shape_id, documents in tree.shapes.items():
+    for number, chosen_tree in enumerate(trees, 1 + len(today.held_trees)):
+        for shape_id, documents in chosen_tree.shapes.items():
             read[shape_id] = number, documents or 0.0
-    return [
-        replace(
-            _shape(
-                shape, votes.get(shape.shape_id, []), chosen, read.get(shape.shape_id), total, night.settings
-            ),
-            skip_option=skip_options.get(shape.shape_id),
+    held = frozenset().union(*(each.shapes for each in today.held_trees))
+    found = []
+    for shape in workload:
+        tree = read.get(shape.shape_id)
+        values = _shape(shape, votes.get(shape.shape_id, []), chosen, tree, total, night.settings)
+        before, after = _entries_a_query(shape, values, tree)
+        helping = chosen if tree is None else frozenset[Index]()
+        plan = shape_plan(shape.skeleton, today.rules, today.sorted_columns, today.in_force, helping)
+        found.append(
+            replace(
+                values,
+                skip_option=skip_options.get(shape.shape_id),
+                all_entries_ratio=shape.weight * shape.entries_scanned / total_scanned,
+                entries_a_query=before,
+                entries_a_query_advised=after,
+                plan=plan if shape.is_parsed else (),
+                tree_today=shape.shape_id in held,
+            )
         )
-        for shape in workload
-    ]
+    return found
+
+
+def _entries_a_query(
+    shape: ShapeWorkload, values: ShapeEvidence, tree: tuple[int, float] | None
+) -> tuple[float | None, float | None]:
+    """Return all entries that a mean query reads, today and with the advice; None without queries."""
+    if not shape.queries:
+        return None, None
+    before = shape.entries_scanned / shape.queries
+    if tree is not None:
+        read = shape.failed_entries_scanned_in_filter + (shape.queries - shape.failed) * tree[1]
+        return before, read / shape.queries
+    saved = values.predicted_saving_ratio * shape.entries_scanned_in_filter / shape.queries
+    return before, before - saved
 
 
 def _shape(

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
 
+from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.deployment.forecast import reload_seconds
+from starskip.advisor.families.access_rules import access_rules
 from starskip.advisor.families.families import configured_indexes, families_of_night
 from starskip.advisor.families.family_faults import NOT_USED
 from starskip.advisor.families.family_section import SectionSource
-from starskip.advisor.families.index import Index
-from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
+from starskip.advisor.families.index import Index, parse_index
+from starskip.advisor.families.star_tree.chosen_trees import chosen_trees, held_trees
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.latency.latency_model import NoFit
 from starskip.advisor.latency.latency_report import NO_FIT_SENTENCES
 from starskip.advisor.ledger.ledger import ledger_entries
+from starskip.advisor.ledger.standing import reload_rate
 from starskip.advisor.run.artefact_rows import night_properties, published
 from starskip.advisor.run.gate_verdicts import read_verdicts
 from starskip.advisor.run.night import Night
@@ -39,7 +44,8 @@ from starskip.reports.advice_evidence import (
     sort_order,
 )
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
-from starskip.reports.applied_evidence import applied_advice
+from starskip.reports.advised_actions import advised_actions
+from starskip.reports.applied_of_table import applied_of_table
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
@@ -53,8 +59,9 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
+from starskip.reports.past_evidence import past_evidence
 from starskip.reports.saving_words import combined_evidence
-from starskip.reports.shapes_evidence import shapes_evidence
+from starskip.reports.shapes_evidence import IndexesToday, shape_votes, shapes_evidence
 from starskip.settings import Settings
 from starskip.settings.advice_groups import MS
 from starskip.sql.mask_unparsed import mask_unparsed
@@ -79,6 +86,9 @@ def table_evidence(night: Night, table: str) -> Evidence:
     sections = collected_sections(SectionSource(night, table, advice, workload), families)
     trees: StarTreeEvidence | None = sections["star_trees"]
     configs = night.table_configs()
+    votes = shape_votes(night, table)
+    entries = ledger_entries(night.store, table)
+    quality = data_quality(night, table, properties)
     return Evidence(
         table=table,
         run_date=night.run_date,
@@ -97,6 +107,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=time.saving_ms * queries if time else None,
             table_bytes=properties["table_bytes"],
+            table_rows=properties.get("table_rows"),
             combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
             time=time,
         ),
@@ -116,11 +127,16 @@ def table_evidence(night: Night, table: str) -> Evidence:
             tuple(
                 shapes_evidence(
                     night,
-                    table,
                     workload,
+                    votes,
                     built,
                     chosen_trees(table, advice),
-                    sum(tree.is_in_force for tree in trees.chosen) if trees else 0,
+                    IndexesToday(
+                        access_rules(night.settings.scoring.pinot_version, families=families),
+                        frozenset(map(parse_index, properties.get("in_force", ()))),
+                        frozenset(properties.get("sorted_columns", ())),
+                        held_trees(table, advice),
+                    ),
                     {each["shape_id"]: each["option"] or None for each in properties.get("harmed", ())},
                 )
             )
@@ -131,7 +147,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             *refused_answers(properties),
         ),
         drops=tuple(reasoned_index(row) for row in rows if row["verdict"] == "drop"),
-        data_quality=data_quality(night, table, properties),
+        data_quality=quality,
         show_literals=night.settings.reports.show_literals,
         typical_entries=TypicalEntries(**typical) if (typical := properties.get("typical_entries")) else None,
         sort_order=sort_order(properties),
@@ -142,10 +158,23 @@ def table_evidence(night: Night, table: str) -> Evidence:
         answers=chosen_answers(properties),
         times=times,
         notes=tuple(properties.get("notes", ())),
-        applied=applied_advice(ledger_entries(night.store, table)),
+        applied=applied_of_table(night, table, entries, workload),
         interval_factor=properties.get("interval_factor", 1.0),
+        past=past_evidence(properties),
+        version=_version(),
+        actions=advised_actions(change_of_night(night, table).indexes, workload, votes, built),
+        reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
+        if quality.segments and properties["table_bytes"]
+        else None,
         run_note=run_note(night),
     )
+
+
+def _version() -> str:
+    try:
+        return version("starskip")
+    except PackageNotFoundError:
+        return ""
 
 
 def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import re
+import shlex
 from functools import lru_cache
 from importlib import resources
+from urllib.parse import quote
 
 import jinja2
 
 from starskip import number_text
 from starskip.advisor.families.families import BUILT_IN
 from starskip.errors import printable
-from starskip.reports import sentences
+from starskip.reports import afterwards_words, past_words, sentences
 
 MAX_NAME = 120
 
@@ -33,11 +36,11 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "size": number_text.size,
         "size_share": number_text.size_share,
         "percent": number_text.percent,
+        "points": number_text.points,
         "fine_percent": number_text.fine_percent,
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,
         "code_words": sentences.code_words,
-        "stop_words": sentences.stop_words,
         "sentence": sentences.sentence,
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
@@ -47,7 +50,19 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "kind_noun": sentences.kind_noun,
         "kind_words": sentences.kind_words,
         "known_words": sentences.known_words,
+        "afterwards_words": afterwards_words.afterwards_words,
+        "beside_words": afterwards_words.beside_words,
+        "refuted_words": afterwards_words.refuted_words,
+        "past_words": past_words.past_words,
+        "kept_rule": past_words.kept_rule,
+        "stop_sentence": past_words.stop_sentence,
         "shown": shown,
+        "with_units": _with_units,
+        "shell_word": lambda text: shlex.quote(shown(text)),
+        # A longer name stands in no address, and nobody would type it.
+        "url_word": lambda text: (
+            quote(str(text), safe="", errors="replace") if len(text) <= MAX_NAME else "TABLE"
+        ),
         "data_url": data_url,
     }
     environment.globals |= {
@@ -68,6 +83,11 @@ def compiled(environment: jinja2.Environment, text: str) -> jinja2.Template:
 def template_text(name: str) -> str:
     """Return the text of one file of the templates folder."""
     return (resources.files("starskip.reports") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _with_units(text: str) -> str:
+    """Return the text with spaces before units that no line breaks at."""
+    return re.sub(r"(?<=\d) (?=%|ms|s|min|h)", "\u00a0", text)
 
 
 def data_url(svg: str) -> str:

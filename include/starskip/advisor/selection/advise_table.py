@@ -32,6 +32,7 @@ from starskip.advisor.selection.choice_steps import (
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
+from starskip.advisor.selection.fresh_choice import fresh_choice
 from starskip.advisor.selection.harmed_shapes import harmed_shapes
 from starskip.advisor.selection.own_index_notes import own_index_notes
 from starskip.advisor.selection.raw_columns import raw_column_notes
@@ -51,15 +52,20 @@ from starskip.tables.table_overview import TableOverview
 
 def advise_table(question: TableQuestion) -> TableAdvice:
     """Return the advice for one table; applied as a whole, it breaks no rule of table configs."""
-    advice = _advised(question)
+    return advice_and_votes(question)[0]
+
+
+def advice_and_votes(question: TableQuestion) -> tuple[TableAdvice, Tonight]:
+    """Return the advice for one table, and what was known before it was chosen."""
+    advice, tonight = _advised(question)
     while question.overview is not None:
         breaking = _breaking(question, question.overview, advice)
         if breaking is None:
             break
         overview = barred_also(question.overview, *breaking)
         question = replace(question, overview=overview)
-        advice = _advised(question)
-    return advice
+        advice, tonight = _advised(question)
+    return advice, tonight
 
 
 def _breaking(
@@ -86,7 +92,7 @@ def _breaking(
     return None
 
 
-def _advised(question: TableQuestion) -> TableAdvice:
+def _advised(question: TableQuestion) -> tuple[TableAdvice, Tonight]:
     tonight = tonight_of(question)
     times = fit_shape_times(question.shapes)
     doubts = mistrust(times, question.settings.latency.r2_threshold)
@@ -122,8 +128,11 @@ def _advised(question: TableQuestion) -> TableAdvice:
             question.parsed,
             question.settings.scoring.pinot_version,
         ),
+        fresh=fresh_choice(judged, answers, columns, times if judged is by_time else None),
     )
-    return advice if by_time is None or times is None else _with_times(advice, by_time, times, told)
+    if by_time is not None and times is not None:
+        advice = _with_times(advice, by_time, times, told)
+    return advice, tonight
 
 
 def _unit(tonight: Tonight, times: ShapeTimes | None, doubts: str) -> str:

@@ -19,14 +19,18 @@ from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, render_message
 
 _LOG = logging.getLogger(__name__)
-_MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}
+_MEDIA_TYPES = {
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+}
 _REFUSALS = {
     401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
     403: Message(
         "Not permitted", "Who may read a nightly DAG may read its reports: ask for that permission."
     ),
     404: Message("No such page", "There is no such page among the reports."),
-    405: Message("Reading only", "The report pages can be read and nothing else."),
+    405: Message("Reading only", "This page can be read and nothing else."),
     422: Message("Not understood", "The address asks for something that these pages do not know."),
 }
 
@@ -70,8 +74,10 @@ def answer_errors(app: FastAPI) -> None:
 
     async def refused(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, StarletteHTTPException) else 422
+        detail = getattr(error, "detail", None)
         otherwise = Message("Not possible", "The page cannot be shown.")
-        return message_answer(request, _REFUSALS.get(status, otherwise), status)
+        message = detail if isinstance(detail, Message) else _REFUSALS.get(status, otherwise)
+        return message_answer(request, message, status)
 
     async def unreadable(request: Request, error: Exception) -> Response:
         if isinstance(error, MissingSource):

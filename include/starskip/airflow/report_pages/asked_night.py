@@ -69,13 +69,22 @@ def night_of_run(dag: NightlyDag, run: Any) -> tuple[NightlyDag, Night]:
 
     The DAG is returned with the run's experiment, if it was one.
     """
-    asked = run.conf or {}
-    named, tables = asked.get("run_date"), asked.get("tables")
-    given = None if named is None else str(named)
-    run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
-    names = asked_tables(tables) if isinstance(tables, list | str) else ()
+    run_date = run_date_of(run)
     dag = with_experiment(dag, run_date, file_safe(run.run_id))
-    return dag, stored_night(dag, run_date, names)
+    return dag, stored_night(dag, run_date, tables_of(run))
+
+
+def run_date_of(run: Any) -> date:
+    """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
+    named = (run.conf or {}).get("run_date")
+    given = None if named is None else str(named)
+    return resolve_run_date(given, run.data_interval_start, run.run_after)
+
+
+def tables_of(run: Any) -> tuple[str, ...]:
+    """Return the tables that ``run`` was asked for, none for all."""
+    tables = (run.conf or {}).get("tables")
+    return asked_tables(tables) if isinstance(tables, list | str) else ()
 
 
 def night_date(text: str) -> date:

@@ -6,7 +6,16 @@ from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
-from starskip.airflow.report_pages import night_pages, run_pages, table_pages
+from starskip.airflow.report_pages import (
+    calendar_pages,
+    compare_pages,
+    decide_pages,
+    night_pages,
+    overview_pages,
+    run_pages,
+    table_pages,
+    what_if_pages,
+)
 from starskip.airflow.report_pages.answers import answer_errors
 from starskip.airflow.report_pages.permitted_dags import permitted_dags
 from starskip.airflow.report_pages.route import READING
@@ -35,7 +44,17 @@ def pages_app() -> FastAPI:
         dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
-    for each in (night_pages, table_pages, run_pages):
+    # A route stands before those that would take its address for a name.
+    for each in (
+        overview_pages,
+        night_pages,
+        compare_pages,
+        decide_pages,
+        what_if_pages,
+        table_pages,
+        calendar_pages,
+        run_pages,
+    ):
         app.include_router(each.router)
     _add_experiments(app)
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from airflow.api_fastapi.auth.managers.base_auth_manager import ResourceMethod
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from fastapi import Depends, HTTPException, Request
@@ -24,7 +27,7 @@ def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> l
     Where Airflow knows no nightly DAG yet, whoever may read DAGs at all gets an empty list.
     """
     known = nightly_dags(session)
-    found = [each for each in known if _may_read(each.dag_id, request, user)]
+    found = [each for each in known if is_permitted("GET", None, each.dag_id, request, user)]
     if known and not found:
         raise HTTPException(403)
     if not known:
@@ -32,9 +35,12 @@ def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> l
     return found
 
 
-def _may_read(dag_id: str, request: Request, user: GetUserDep) -> bool:
+def is_permitted(
+    method: ResourceMethod, entity: DagAccessEntity | None, dag_id: str, request: Request, user: BaseUser
+) -> bool:
+    """Return whether Airflow permits the user this method on that part of a DAG; None: on the DAG itself."""
     try:
-        requires_access_dag("GET", param_dag_id=dag_id)(request, user)
+        requires_access_dag(method, entity, param_dag_id=dag_id)(request, user)
     except HTTPException:
         return False
     return True

@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
+from datetime import date
 from functools import partial
+from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
+from starskip.airflow.report_pages.deciders import MayDecide
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
 from starskip.night.experiments import experiments_of
+from starskip.reports.decision_forms import decision_forms
 from starskip.reports.page_links import DOCUMENTS
-from starskip.reports.published_reports import published_document, published_page, published_table
+from starskip.reports.published_reports import (
+    published_document,
+    published_evidence,
+    published_page,
+    published_table,
+)
 from starskip.reports.render_pages import render_history, render_report_frame
-from starskip.reports.report_lists import neighbour_nights, table_rows
+from starskip.reports.render_table import render_table
+from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
+
+Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
+"""The anchor of a section of a report."""
+
+Decided = Annotated[str, Query(pattern="^[a-z_]{0,20}$")]
+"""The kind of decision that led to a page."""
 
 router = APIRouter()
 page = partial(router.api_route, methods=READING)
 
 
 @page("/dags/{dag_id}/tables/{name}")
+def newest(
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, decided: Decided = ""
+) -> Response:
+    """Return the newest advice on one table."""
+    night = stored_night(dag, ANY_NIGHT)
+    run_date = newest_night(night, page_name_of(name))
+    if run_date is None:
+        raise MissingSource(f"there is no report of {name}", source=name)
+    return _advice(request, dag, name, run_date, decided, may_decide=may_decide)
+
+
+@page("/dags/{dag_id}/tables/{name}/history")
 def history(request: Request, dag: AskedDag, name: str, before: Text = "") -> Response:
     """Return one table over the nights."""
     night = stored_night(dag, ANY_NIGHT)
@@ -37,14 +65,22 @@ def history(request: Request, dag: AskedDag, name: str, before: Text = "") -> Re
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}")
-def report(request: Request, dag: AskedDag, name: str, run_date: str) -> Response:
+def advice(
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, run_date: str, decided: Decided = ""
+) -> Response:
+    """Return the advice of one night on one table."""
+    of_night = night_date(run_date)
+    return _advice(request, dag, page_name_of(name), of_night, decided, may_decide=may_decide)
+
+
+@page("/dags/{dag_id}/tables/{name}/{run_date}/evidence")
+def evidence(request: Request, dag: AskedDag, name: str, run_date: str, section: Section = "") -> Response:
     """Return the report of one table and night, in a frame."""
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
-    neighbours = neighbour_nights(night, table)
     links, experiments = links_of(request, dag), experiments_of(night)
-    return page_answer(render_report_frame(links, table, night.run_date, *neighbours, experiments))
+    return page_answer(render_report_frame(links, table, night.run_date, section, experiments))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
@@ -58,3 +94,17 @@ def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response
         return report_answer(published_page(night, table))
     content = published_document(night, table, document)
     return download_answer(content, f"{name}-{night.date_text}-{document}")
+
+
+def _advice(
+    request: Request, dag: AskedDag, name: str, run_date: date, decided: str, *, may_decide: bool
+) -> Response:
+    night = stored_night(dag, run_date)
+    table = published_table(night, name)
+    evidence, whole = published_evidence(night, table), published_page(night, table)
+    older, newer = neighbour_nights(night, table)
+    # It is the newest advice that one decides on, and no experiment.
+    may_decide = may_decide and newer is None and dag.experiment is None
+    forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments))

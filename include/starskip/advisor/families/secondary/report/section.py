@@ -27,6 +27,7 @@ KINDS = {
     "rtree": "points",
     "primary": "bounds of row groups",
 }
+_SOUND = ("equal", "not_comparable")
 _MOST = 50
 _MAX_LINES = 12
 _CHOSEN = ("index", "individual_saving_ratio", "progressive_saving_ratio", "size_bytes", "build_seconds")
@@ -56,7 +57,7 @@ def secondary_report(source: SectionSource) -> Mapping[str, Any] | None:
         "refused": [_index(row, "reason") for row in advice if row["verdict"] == "refused"][:_MOST],
         "replayed": [
             {**{name: row[name] for name in _REPLAYED}, "condition": conditions.get(row["shape_id"], "")}
-            for row in verdicts[:_MOST]
+            for row in sorted(verdicts, key=_worst_first)[:_MOST]
         ],
         "files_sampled": advised.get("files_sampled"),
         "saving_ratio": advised.get("saving_ratio"),
@@ -67,6 +68,12 @@ def secondary_report(source: SectionSource) -> Mapping[str, Any] | None:
         "location": built.get("location"),
         "files_read": built.get("files_read"),
     }
+
+
+def _worst_first(row: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Place faults first, then queries of which files are left out."""
+    leaves_out = (row["skipping_files_read"] or 0) < (row["plain_files_read"] or 0)
+    return row["verdict"] in _SOUND, not leaves_out
 
 
 def _chosen(row: Mapping[str, Any], build: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -42,13 +42,17 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
     shapes, _ = published_rows(night, SHAPES, table)
     builds, built = published_rows(night, BUILDS, table)
     verdicts, _ = published_rows(night, VERDICTS, table)
+    # Spark runs with all indexes of files: what a secondary index serves shows the work of both families.
+    of_secondary = {row["shape_id"] for row in published_rows(night, "secondary_verdicts", table)[0]}
     if not (advice or advised or builds or built):
         return None
     chosen = sorted((row for row in advice if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     refused = [row for row in advice if row["verdict"] == "refused"]
     ranked = sorted(shapes, key=lambda row: (-row["bytes_read"], row["shape_id"]))
     all_bytes = sum(row["bytes_read"] for row in shapes)
-    replayed = _replayed(verdicts, {row["shape_id"]: row for row in ranked})
+    every = _replayed(verdicts, {row["shape_id"]: row for row in ranked})
+    replayed = tuple(each for each in every if each.shape_id not in of_secondary or not _is_sound(each))
+    found = (_shape(row, all_bytes) for row in ranked[:MAX_SKIPPED_SHAPES])
     of_index = {row["index"]: row for row in builds}
     names = {row["index"] for row in chosen}
     return SkippingIndexes(
@@ -56,7 +60,7 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
         others=tuple(_other(row) for row in builds if row["index"] not in names)[:MAX_SKIPPING_INDEXES],
         refused=tuple(map(_refused, refused[:MAX_REFUSED_INDEXES])),
         other_refused=max(0, len(refused) - MAX_REFUSED_INDEXES),
-        shapes=tuple(_shape(row, all_bytes) for row in ranked[:MAX_SKIPPED_SHAPES]),
+        shapes=tuple(sorted(found, key=lambda each: (-each.left_out, -each.bytes_read, each.shape_id))),
         other_shapes=max(0, len(ranked) - MAX_SKIPPED_SHAPES),
         replayed=replayed[:MAX_REPLAYED_SHAPES],
         other_replayed=max(0, len(replayed) - MAX_REPLAYED_SHAPES),
@@ -80,6 +84,7 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
         files_read=built.get("files_read"),
         # Without advice, the building stage repeats its reason.
         build_note=built.get("note") if built.get("note") != advised.get("note") else None,
+        by_secondary=len(every) - len(replayed),
     )
 
 
@@ -144,17 +149,18 @@ def _evaluated(counts: Mapping[str, int]) -> EvaluatedQueries:
 
 
 def _replayed(rows: Iterable[Row], shapes: Mapping[str, Row]) -> tuple[ReplayedShape, ...]:
-    """Return the shapes: failures first, not comparable ones last, otherwise in the order of ``shapes``."""
+    """Return the shapes: failures first, then those with files left out; not comparable ones last."""
     of_shape: dict[str, list[Row]] = {}
     for row in rows:
         of_shape.setdefault(row["shape_id"], []).append(row)
     rank = {shape_id: position for position, shape_id in enumerate(shapes)}
     shapes_found = [_replayed_shape(shapes.get(shape_id), each) for shape_id, each in of_shape.items()]
 
-    def place(each: ReplayedShape) -> tuple[bool, int, int]:
+    def place(each: ReplayedShape) -> tuple[bool, int, bool, int]:
         return (
             each.verdict == "not_comparable",
             _badness(each.verdict),
+            not each.leaves_out,
             rank.get(each.shape_id, len(rank)),
         )
 
@@ -176,6 +182,10 @@ def _replayed_shape(shape: Row | None, rows: Sequence[Row]) -> ReplayedShape:
         plain_ms=_mean(rows, "plain_ms"),
         skipping_ms=_mean(rows, "skipping_ms"),
     )
+
+
+def _is_sound(shape: ReplayedShape) -> bool:
+    return shape.verdict in ("equal", "not_comparable")
 
 
 def _badness(verdict: str) -> int:

@@ -82,7 +82,7 @@ class SkippedShape:
     ``condition`` has no literals. ``queries`` are weighted by age; ``bytes_ratio``: the shape's share of all
     bytes that the log's queries read. ``verdict``: "defined", "no_matching_rows" (psi is undefined),
     "rows_lost" or "not_evaluated"; ``detail`` explains it. ``saving_ratio``: share of the table's bytes that
-    is skipped.
+    skipping indexes leave out by themselves.
     """
 
     shape_id: str
@@ -94,6 +94,11 @@ class SkippedShape:
     detail: str | None = None
     factors: SkippingFactors | None = None
     saving_ratio: float | None = None
+
+    @property
+    def left_out(self) -> float:
+        """The share of all bytes read that is left out."""
+        return self.bytes_ratio * (self.saving_ratio or 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,11 @@ class ReplayedShape:
         """True if both runs gave the same rows, each time."""
         return self.verdict == "equal"
 
+    @property
+    def leaves_out(self) -> bool:
+        """True if files were left out: of the same files, two times differ by chance."""
+        return (self.skipping_files_read or 0.0) < (self.plain_files_read or 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedQueries:
@@ -140,6 +150,7 @@ class SkippingIndexes:
     ``total_bytes`` without indexes, and ``saving_ratio`` less with the chosen indexes. ``measured_bytes``:
     all chosen metadata. ``choice`` and ``layout`` are sentences; ``relayout``: the columns to sort by.
     ``location`` and ``metadata_bytes``: of the built metadata; ``build_note``: why nothing was built.
+    ``by_secondary``: how many replayed shapes secondary indexes serve too: their section has them.
     """
 
     chosen: tuple[ChosenSkippingIndex, ...] = ()
@@ -169,6 +180,7 @@ class SkippingIndexes:
     metadata_bytes: int | None = None
     files_read: int | None = None
     build_note: str | None = None
+    by_secondary: int = 0
 
     def __post_init__(self) -> None:
         for what, items, limit in (
