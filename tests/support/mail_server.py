@@ -35,7 +35,7 @@ def mail_server() -> Iterator[MailServer]:
                     self.say("354 go on")
                     lines = iter(self.rfile.readline, b".\r\n")
                     mail = message_from_bytes(b"".join(lines), policy=policy.default)
-                    found.mails.append(mail)  # type: ignore[arg-type]
+                    found.mails.append(mail)
                 self.say("221 bye" if command == b"QUIT" else "250 ok")
 
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Session) as server:

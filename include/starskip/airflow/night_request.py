@@ -29,7 +29,7 @@ An empty name passes, and is left out.
 """
 
 PUBLISH = ("auto", "yes", "no")
-"""Whether a run publishes the night's advice: unless it changes settings, with them too, not at all."""
+"""Ways to publish: as the night's advice unless settings are changed, whatever they are, or not at all."""
 
 _BACKFILL = "backfill"
 """The type of run that Airflow gives to the days of a backfill."""

@@ -58,7 +58,7 @@ class Night:
 
     @property
     def is_experiment(self) -> bool:
-        """Whether the run only tries its settings: what it publishes lies beside the night's advice."""
+        """True if the run only tries its settings: what it publishes lies beside the night's advice."""
         return self.store.experiment is not None
 
     def publish(self, artefact: str, parts: Mapping[str, Part]) -> Manifest:
