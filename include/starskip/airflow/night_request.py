@@ -166,7 +166,7 @@ def _form_places(families: Sequence[str]) -> list[str]:
 
 
 def named_tables(asked: Any) -> tuple[str, ...]:
-    """Return the names in the param ``tables``, a list or a text, whether they can be those of tables or not."""
+    """Return the names in the param ``tables``, a list or a text, whether tables can have them or not."""
     names = re.split(r"[\s,]+", asked) if isinstance(asked, str) else asked or ()
     return tuple(dict.fromkeys(str(name) for name in names if name))
 
