@@ -42,7 +42,7 @@ def test_a_page_of_the_night_leads_to_its_experiments_and_back(server: Any, page
 
 
 def test_the_files_of_an_experiment_are_its_own(server: Any) -> None:
-    aside = server.get(f"{server.of_dag}/experiments/trial/tables/lineitem/{server.night}")
+    aside = server.get(f"{server.of_dag}/experiments/trial/tables/lineitem/{server.night}/evidence")
     (frame,) = (each for each in links(aside) if each.endswith("report.html"))
     assert frame == f"{TRIAL}/tables/lineitem/{server.night}/report.html"
     shown = server.get(frame.removeprefix(URL_PREFIX))
