@@ -165,13 +165,18 @@ def _form_places(families: Sequence[str]) -> list[str]:
     return [each.place for each, _ in family_defaults(families).items() if each.facts.title]
 
 
+def named_tables(asked: Any) -> tuple[str, ...]:
+    """Return the names in the param ``tables``, a list or a text, whether tables can have them or not."""
+    names = re.split(r"[\s,]+", asked) if isinstance(asked, str) else asked or ()
+    return tuple(dict.fromkeys(str(name) for name in names if name))
+
+
 def asked_tables(asked: Any) -> tuple[str, ...]:
     """Return the tables that the param names, as a list or in a text; none for all of them.
 
     Raises ConfigError if all names are blank, which must not mean all tables.
     """
-    names = re.split(r"[\s,]+", asked) if isinstance(asked, str) else asked or ()
-    tables = tuple(dict.fromkeys(str(name) for name in names if name))
+    tables = named_tables(asked)
     for name in tables:
         if not re.fullmatch(TABLE_NAME_PATTERN, name):
             raise ConfigError(

@@ -10,11 +10,11 @@ from starskip.settings.night_groups import DeploymentSettings
 
 
 def state_words(state: IndexState, terms: DeploymentSettings) -> str:
-    """Return what the ledger says about an index, empty about an open one; ``terms``: of its night."""
+    """Return what stands behind a state, empty for an open index; ``terms``: of the advice's night."""
     entry = state.entry
     if entry is None:
         return ""
-    told = f"{entry.event.value.replace('_', ' ')} on {entry.at.date()} by {entry.who}{_measured(entry)}"
+    told = f"by {entry.who} on {entry.at.date()}{_measured(entry)}"
     why = entry.reason or entry.detail
     again = proposed_again_from(entry, terms.cool_down_days)
     if again is None:

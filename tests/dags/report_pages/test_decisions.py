@@ -19,6 +19,7 @@ from starskip.advisor.ledger.entry import LedgerEntry
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import approved_advice
 from starskip.airflow.report_places import URL_PREFIX
+from starskip.reports.advice_values import AdvisedAction
 from starskip.reports.page_links import page_name
 from starskip.reports.report_files import report_files
 from starskip.storage.artefact_store import ArtefactStore
@@ -28,6 +29,7 @@ from starskip.storage.storage_for import storage_for
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 NIGHT = "2026-11-18"
 A, B, C, TREE = (form_key(name) for name in ("inverted:a", "inverted:b", "inverted:c", "star_tree:tree"))
+ACTIONS = tuple(AdvisedAction(f"inverted:{name}", "inverted", (name,)) for name in ("a", "c"))
 ODD = "<script>alert(1)</script>\x00"
 
 
@@ -41,7 +43,7 @@ def made(logged_in: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         table: Part(
             tuple(
                 aside.write_file(table, name, content)
-                for name, content in report_files(replace(lineitem(), table=table)).items()
+                for name, content in report_files(replace(lineitem(), table=table, actions=ACTIONS)).items()
             )
         )
         for table in ("lineitem", ODD)
@@ -152,6 +154,35 @@ def test_a_reader_decides_nothing_and_sees_no_form(pages: Any, own_store: Artefa
         assert answer.status_code == 200
         assert ('method="post"' in answer.text) is has_form
     assert entries(own_store) == []
+
+
+def test_the_page_of_a_table_tells_who_decided_what_and_asks_only_who_may(
+    pages: Any, own_store: ArtefactStore
+) -> None:
+    place = f"{pages.of_dag}/tables/lineitem/{NIGHT}"
+    before = pages.get(place, "admin")
+    assert before.text.count('<span class="standing state-open">') == 2
+    assert "Approve all of the advice" in before.text
+    until = (datetime.now(UTC) + timedelta(days=30)).date()
+    assert decide(pages, {"action": "approve", "index": A}).status_code == 303
+    assert decide(pages, {"action": "defer", "index": C, "until": f"{until}"}).status_code == 303
+    found = pages.get(f"{place}?decided=deferred", "admin")
+    today = datetime.now(UTC).date()
+    assert f'approved</span><span class="by">by admin on {today}</span>' in found.text
+    assert (
+        f'deferred</span><span class="by">by admin on {today}; proposed again from {until} on' in found.text
+    )
+    assert "Deferred. It is not proposed again before the day that you named." in found.text
+    assert "Approve all" not in found.text and "open</span>" not in found.text
+    reader = pages.get(place)
+    assert "by admin on" in reader.text and "<form" not in reader.text
+    for page in (before.text, found.text):
+        fields = set(re.findall(r'<input id="([^"]+)"', page))
+        assert fields and fields == set(re.findall(r'<label for="([^"]+)"', page))
+        hidden = re.findall(r"<input (?!id=)[^>]*>", page)
+        assert all('type="hidden"' in each for each in hidden)
+    assert pages.get(f"{place}?decided=%3Cscript%3E").status_code == 422
+    assert 'class="notice"' not in pages.get(f"{place}?decided=hacked").text
 
 
 def test_advice_that_a_newer_one_has_replaced_is_not_decided_on(pages: Any, own_store: ArtefactStore) -> None:

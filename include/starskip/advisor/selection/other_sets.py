@@ -11,9 +11,9 @@ from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import Index
 from starskip.advisor.ledger.advised_index import form_key
 from starskip.advisor.selection.choice_steps import choose_answers, choose_columns
-from starskip.advisor.selection.set_saving import SetSaving, SetSavings, voting_lists
+from starskip.advisor.selection.set_saving import SetSaving, SetSavings
 from starskip.advisor.selection.stored_question import StoredQuestion
-from starskip.advisor.selection.vote_list import IndexSet, building_lists, total_saving
+from starskip.advisor.selection.vote_list import IndexSet, total_saving
 from starskip.errors import ConfigError
 from starskip.settings.advice_groups import MS
 
@@ -60,7 +60,7 @@ class OtherSets:
         """Keep the question, with its votes prepared."""
         self.stored = stored
         self._savings = SetSavings(stored.tonight, stored.times, by_time=stored.unit == MS)
-        found = _members(stored)
+        found = _members(stored, self._savings)
         self.members = {each.index: each for each in found}
         """The advised ones first, then what saves most by itself."""
         self.advised = self.saving(stored.chosen)
@@ -124,7 +124,7 @@ class OtherSets:
 
     def _saved(self, of: SetSaving) -> dict[str, float]:
         saved: dict[str, float] = {}
-        for votes in of.answers.unanswered(voting_lists(self.stored.tonight, of.indexes)):
+        for votes in of.answers.unanswered(self._savings.lists(of.indexes)):
             saved[votes.shape_id] = saved.get(votes.shape_id, 0.0) + votes.saving(of.indexes).entries
         shapes = self.stored.tonight.window.shapes
         for shape_id, position in of.answers.answered.items():
@@ -134,11 +134,10 @@ class OtherSets:
         return saved
 
 
-def _members(stored: StoredQuestion) -> list[Member]:
+def _members(stored: StoredQuestion, savings: SetSavings) -> list[Member]:
     tonight = stored.tonight
     window, sizes = tonight.window, tonight.question.size_bytes
-    lists = voting_lists(tonight, frozenset(stored.chosen)) if tonight.is_only_sorting else ()
-    lists = lists or building_lists(tonight.lists)
+    lists = savings.lists(stored.chosen if tonight.is_only_sorting else frozenset())
     of_all, of_filters = max(window.all_entries, 1.0), max(window.entries.total, 1.0)
     voted: dict[Index, list[int]] = {}
     for number, votes in enumerate(lists):

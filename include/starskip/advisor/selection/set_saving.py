@@ -43,16 +43,17 @@ class SetSavings:
         self.tonight, self.times = tonight, times
         self.timed = timed(tonight, times) if times is not None else None
         self._judged = self.timed if by_time and self.timed is not None else tonight
+        self._lists: dict[tuple[bool, bool], Sequence[VoteList]] = {}
 
     def of(self, indexes: IndexSet, answers: Sequence[AnswerCandidate] = ()) -> SetSaving:
         """Return the saving of a set; ``answers`` are among the night's candidates, in entries."""
-        tonight, lists = self.tonight, voting_lists(self.tonight, indexes)
+        tonight, lists = self.tonight, self.lists(indexes)
         entries, error = tonight.window.entries, tonight.budget.model_error_ratio
         given = ChosenAnswers()
         if answers:
             asked = {each.index for each in answers}
             own = [each for each in self._judged.candidates if each.index in asked]
-            served = given_answers(own, voting_lists(self._judged, indexes), indexes)
+            served = given_answers(own, self._lists_of(self._judged, indexes), indexes)
             given = in_unit_of(tonight, served)
         return SetSaving(
             indexes,
@@ -69,11 +70,23 @@ class SetSavings:
             given,
         )
 
+    def lists(self, indexes: IndexSet) -> Sequence[VoteList]:
+        """Return the votes that decide on a set, in entries: of sort orders if it is one, else of indexes."""
+        return self._lists_of(self.tonight, indexes)
+
+    def _lists_of(self, tonight: Tonight, indexes: IndexSet) -> Sequence[VoteList]:
+        is_order = any(map(reorders, indexes))
+        key = (tonight is self.tonight, is_order)
+        if key not in self._lists:
+            lists = tonight.lists
+            self._lists[key] = exclusive_orders(order_lists(lists)) if is_order else building_lists(lists)
+        return self._lists[key]
+
     def _time(self, indexes: IndexSet, answers: ChosenAnswers) -> TimeSaving | None:
         if self.timed is None or self.times is None:
             return None
         error = self.timed.budget.model_error_ratio
-        lists, own = voting_lists(self.timed, indexes), in_unit_of(self.timed, answers)
+        lists, own = self._lists_of(self.timed, indexes), in_unit_of(self.timed, answers)
         return time_saving(self.timed.window, self.times, lists, indexes, own, error)
 
     def _size(self, indexes: IndexSet, answers: Sequence[AnswerCandidate]) -> int | None:
@@ -81,10 +94,3 @@ class SetSavings:
         sizes = [known.get(index) for index in indexes if not reorders(index)]
         sizes += [None if each.size_bytes is None else round(each.size_bytes) for each in answers]
         return None if None in sizes else sum(size for size in sizes if size is not None)
-
-
-def voting_lists(tonight: Tonight, indexes: IndexSet) -> Sequence[VoteList]:
-    """Return the votes that decide: of sort orders if the set is one, else of indexes."""
-    if any(map(reorders, indexes)):
-        return exclusive_orders(order_lists(tonight.lists))
-    return building_lists(tonight.lists)

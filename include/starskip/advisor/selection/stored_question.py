@@ -76,7 +76,10 @@ def question_part(
         },
         "votes": _votes(tonight.lists),
         "offers": {name: _offer(each) for name, each in tonight.offers.items()},
-        "chosen": [str(each.index) for each in (*advice.recommendation.chosen, *advice.answers.answers)],
+        "chosen": [
+            *(str(each.index) for each in advice.recommendation.chosen),
+            *(str(each.index) for each in advice.answers.answers),
+        ],
         "kept": [sorted(map(str, each)) for each in _kept(question.past)],
         "size_bytes": {str(index): size for index, size in question.size_bytes.items()},
         "times": asdict(advice.times) if advice.times else None,

@@ -10,7 +10,7 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import asked_tables
+from starskip.airflow.night_request import named_tables
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
@@ -84,7 +84,7 @@ def run_date_of(run: Any) -> date:
 def tables_of(run: Any) -> tuple[str, ...]:
     """Return the tables that ``run`` was asked for, none for all."""
     tables = (run.conf or {}).get("tables")
-    return asked_tables(tables) if isinstance(tables, list | str) else ()
+    return named_tables(tables) if isinstance(tables, list | str) else ()
 
 
 def night_date(text: str) -> date:

@@ -101,7 +101,7 @@ def _advice(
 ) -> Response:
     night = stored_night(dag, run_date)
     table = published_table(night, name)
-    evidence, whole = published_evidence(night, table), published_page(night, table)
+    whole, evidence = published_page(night, table), published_evidence(night, table)
     older, newer = neighbour_nights(night, table)
     # It is the newest advice that one decides on, and no experiment.
     may_decide = may_decide and newer is None and dag.experiment is None
