@@ -285,7 +285,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     files = report_files(replace(case, run_note=run_note(tried)))
     part = report_part(aside, "lineitem", files, report_summary(case))
     tried.publish("reports", {"lineitem": part})
-    publish_advice(tried.store, NIGHT, ("lineitem",))
     note_experiment(tried, ["lineitem"])
     return store
 

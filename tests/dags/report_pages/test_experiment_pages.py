@@ -52,13 +52,13 @@ def test_the_files_of_an_experiment_are_its_own(server: Any) -> None:
     assert "Experiment of run a trial" in markdown.text
 
 
-@pytest.mark.parametrize("below", ["", "/what-if"])
-def test_nothing_of_an_experiment_is_decided(server: Any, below: str) -> None:
-    page = f"tables/lineitem/{server.night}{below}"
-    posting = 'method="post"'
+def test_nothing_of_an_experiment_is_decided(server: Any) -> None:
+    page, posting = f"tables/lineitem/{server.night}", 'method="post"'
     assert posting in server.get(f"{server.of_dag}/{page}", "admin").text
     assert posting not in server.get(f"{server.of_dag}/experiments/trial/{page}", "admin").text
-    assert server.ask("POST", f"{server.of_dag}/experiments/trial/{page}", "admin").status_code == 405
+    for form in ("decide", "what-if"):
+        asked = server.ask("POST", f"{server.of_dag}/experiments/trial/{page}/{form}", "admin")
+        assert asked.status_code == 405
 
 
 def test_there_is_no_other_experiment(server: Any) -> None:
