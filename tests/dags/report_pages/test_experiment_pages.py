@@ -52,6 +52,15 @@ def test_the_files_of_an_experiment_are_its_own(server: Any) -> None:
     assert "Experiment of run a trial" in markdown.text
 
 
+def test_nothing_of_an_experiment_is_decided(server: Any) -> None:
+    page, posting = f"tables/lineitem/{server.night}", 'method="post"'
+    assert posting in server.get(f"{server.of_dag}/{page}", "admin").text
+    assert posting not in server.get(f"{server.of_dag}/experiments/trial/{page}", "admin").text
+    for form in ("decide", "what-if"):
+        asked = server.ask("POST", f"{server.of_dag}/experiments/trial/{page}/{form}", "admin")
+        assert asked.status_code == 405
+
+
 def test_there_is_no_other_experiment(server: Any) -> None:
     for name, night in (("no-such", server.night), ("trial", "2026-11-19"), ("%2e%2e", server.night)):
         asked = server.ask_literally(f"{server.of_dag}/experiments/{name}/nights/{night}")

@@ -56,7 +56,7 @@ def what_if(
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     found = what_if_answer(night, table, AskedSet(ask, tuple(index), k.strip(), budget.strip()))
-    links = links_of(request, dag)
+    links, may_decide = links_of(request, dag), may_decide and dag.experiment is None
     shown = render_what_if(links, table, night.run_date, found, may_decide=may_decide)
     return page_answer(shown, 422 if found.problem else 200)
 
