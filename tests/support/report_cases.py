@@ -16,7 +16,9 @@ from report_data import (
     SETTINGS,
     SIZES,
     TOTAL,
+    TREE_IN_FORCE,
     bins,
+    config_with,
     shapes,
     skipping_indexes,
     star_trees,
@@ -30,7 +32,6 @@ from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.advisor.selection.past_changes import KeptIndex
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
-from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,
@@ -133,13 +134,6 @@ def lineitem() -> Evidence:
     )
 
 
-TREE_IN_FORCE = {
-    "dimensionsSplitOrder": ["l_shipinstruct"],
-    "functionColumnPairs": ["COUNT__*"],
-    "maxLeafRecords": 1_000,
-}
-
-
 def milliseconds() -> Evidence:
     """Latency follows scanning; an unused index goes; one segment is damaged; literals are shown."""
     evidence = lineitem()
@@ -186,24 +180,11 @@ def milliseconds() -> Evidence:
             ),
             drop=(NamedIndex("inverted", ("l_comment",)),),
             star_trees=(TREE_IN_FORCE,),
-            config={
-                "tableName": "lineitem_OFFLINE",
-                "tableIndexConfig": {
-                    "invertedIndexColumns": list(COLUMNS),
-                    "starTreeIndexConfigs": [TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)],
-                    "streamConfigs": {"stream.kafka.password": HIDDEN},
-                    "enableDynamicStarTreeCreation": True,
-                },
-            },
+            config=config_with(
+                COLUMNS, TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen), builds_on_reload=True
+            ),
             hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
-            current={
-                "tableName": "lineitem_OFFLINE",
-                "tableIndexConfig": {
-                    "invertedIndexColumns": ["l_comment"],
-                    "starTreeIndexConfigs": [TREE_IN_FORCE],
-                    "streamConfigs": {"stream.kafka.password": HIDDEN},
-                },
-            },
+            current=config_with(("l_comment",), TREE_IN_FORCE),
         ),
         shapes=replace(evidence.shapes, top=shown),
         actions=(

@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from starskip.night.experiments import ExperimentRun
 from starskip.reports.decision import decision
+from starskip.reports.decision_forms import DecisionForms
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
@@ -18,7 +20,13 @@ _SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<
 
 
 def render_table(
-    links: PageLinks, evidence: Evidence, page: bytes, older: date | None, newer: date | None
+    links: PageLinks,
+    evidence: Evidence,
+    page: bytes,
+    older: date | None,
+    newer: date | None,
+    forms: DecisionForms | None = None,
+    experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the page of a table and night; ``page``: its whole report, to whose sections it has links."""
     evidence = masked_evidence(evidence)
@@ -30,6 +38,8 @@ def render_table(
         sections=report_sections(page),
         older=older,
         newer=newer,
+        forms=forms,
+        experiments=[each for each in experiments if evidence.table in each.tables],
         **change_values(evidence),
     )
 

@@ -18,6 +18,34 @@ _MAX_TREES_IN_HEADLINE = 3
 _MAX_CHARACTERS = 70
 
 
+REASONS = {
+    "always_false": "a filter that matches nothing",
+    "and_in_or": "an AND within an OR",
+    "config": "a tree that no table config may hold",
+    "constant": "a constant within an OR or a NOT",
+    "counted": "counted from an index, without reading a row",
+    "distinct": "DISTINCT, or GROUP BY without an aggregation",
+    "expression": "an aggregation of an expression",
+    "expression_in_filter": "an expression in the filter",
+    "filter_clause": "a FILTER clause",
+    "from_dictionary": "answered from dictionaries, without reading a row",
+    "function": "an aggregation that trees do not keep",
+    "is_null": "IS NULL or IS NOT NULL",
+    "multi_value": "a multi-value column",
+    "not": "a NOT",
+    "not_an_aggregation": "rows selected, not aggregated",
+    "not_of_several": "a NOT of an AND or an OR",
+    "null_handling": "handling of nulls",
+    "or": "an OR",
+    "or_of_several_columns": "an OR over several columns",
+    "own_index": "TEXT_MATCH, JSON_MATCH or the like",
+    "parameter": "another parameter than trees keep",
+    "pattern": "LIKE or REGEXP_LIKE",
+    "raw_column": "a column without a dictionary",
+}
+"""Words for the codes of why no star-tree answers a query."""
+
+
 def masked_star_trees(trees: StarTreeEvidence) -> StarTreeEvidence:
     """Return the star-trees with all texts of queries masked."""
     chosen = (
@@ -102,5 +130,6 @@ SECTION = FamilySection(
     picture=star_tree_picture,
     figures=_figures,
     summary=_summary,
+    kinds=REASONS,
     change=_change,
 )
