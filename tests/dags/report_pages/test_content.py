@@ -47,7 +47,7 @@ def test_the_report_is_the_published_page_under_its_own_policy(server: Any, stor
         ("torn", 503, "not the JSON of a report"),
         ("newer", 503, "update it"),
         ("without_fields", 503, "is missing"),
-        ("empty", 404, "there is no report.html"),
+        ("empty", 404, "there is no report."),
         ("gone", 503, "of that night again"),
     ],
 )
