@@ -12,15 +12,25 @@ from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 from starskip.reports.render_html import change_values
+from starskip.reports.render_pages import history_charts
+from starskip.reports.report_row import ReportRow
 
 # Text from outside holds no angle brackets in a report, so that nothing of it can pass for a section.
 _SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<div id="([a-z-]+)">')
 
 
 def render_table(
-    links: PageLinks, evidence: Evidence, page: bytes, older: date | None, newer: date | None
+    links: PageLinks,
+    evidence: Evidence,
+    page: bytes,
+    older: date | None,
+    newer: date | None,
+    rows: Sequence[ReportRow] = (),
 ) -> str:
-    """Return the page of a table and night; ``page``: its whole report, to whose sections it has links."""
+    """Return the page of a table and night; ``page``: its whole report, to whose sections it has links.
+
+    ``rows``: the table over the nights up to this one.
+    """
     evidence = masked_evidence(evidence)
     return rendered_page(
         "page_table.html.j2",
@@ -30,6 +40,7 @@ def render_table(
         sections=report_sections(page),
         older=older,
         newer=newer,
+        charts=history_charts(links, rows),
         **change_values(evidence),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -25,6 +25,7 @@ from starskip.reports.render_table import render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
+NIGHTS_OF_TREND = 14
 
 Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
 """The anchor of a section of a report."""
@@ -89,4 +90,5 @@ def _advice(request: Request, dag: AskedDag, name: str, run_date: date) -> Respo
     table = published_table(night, name)
     evidence, whole = published_evidence(night, table), published_page(night, table)
     neighbours = neighbour_nights(night, table)
-    return page_answer(render_table(links_of(request, dag), evidence, whole, *neighbours))
+    rows = table_rows(night, name, before=run_date + timedelta(days=1), nights=NIGHTS_OF_TREND).rows
+    return page_answer(render_table(links_of(request, dag), evidence, whole, *neighbours, rows))
