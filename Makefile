@@ -35,7 +35,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-intersection bench-install requirements wheel settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-intersection bench-install requirements wheel settings-page ui clean bench-backfills bench-what-if
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -88,6 +88,9 @@ bench-install: java $(INSTALLED) ## Print what each extra of the wheel costs on 
 
 bench-selection: $(INSTALLED) ## Print how fast and how good the one choice is, against enumeration and against one choice after the other (ARGS="--seconds 10")
 	@$(PYTHON) benchmarks/selection.py $(ARGS)
+
+bench-what-if: $(INSTALLED) ## Print how fast the page "What if" answers for tables of 2,000 query shapes (ARGS="--shapes 1000")
+	@$(PYTHON) benchmarks/what_if.py $(ARGS)
 
 bench-star-tree: java $(INSTALLED) ## Print what star-trees of lineitem cost and give, beside DuckDB and Spark (ARGS="--factors 8")
 	@$(PYTHON) benchmarks/star_tree.py $(ARGS)
@@ -145,6 +148,9 @@ bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table 
 
 bench-ui: java $(INSTALLED) ## Print the time and bytes of each report page over 1,000 tables and 365 nights (ARGS="--tables 200")
 	@$(PYTHON) benchmarks/report_pages.py $(ARGS)
+
+bench-backfills: $(INSTALLED) ## Create fifty backfills beside Airflow's page on its SQLite file, and count what goes wrong (ARGS="--tries 20")
+	@$(PYTHON) benchmarks/backfills.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files, for each Python
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 requirements.in -o requirements.txt

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.quality, pytest.mark.filterwarnings("default")]
 
 UNSOLVED = "the index selection could not be solved: time limit"
 PLACES: Mapping[str, tuple[Any, str, str]] = {
-    "select_indexes": (select_indexes, "advise_table", "recommendations"),
+    "select_indexes": (select_indexes, "advice_and_votes", "recommendations"),
     "score_votes": (planned_votes, "leapfrog_votes", "votes"),
     "write_report": (write_report, "table_evidence", "reports"),
 }
@@ -104,7 +104,7 @@ def test_the_others_are_advised_and_the_table_is_named_with_its_reason(
 def test_without_gates_the_stages_behind_leave_it_out_too(
     lab: Any, sound: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing(select_indexes, "advise_table", StarskipError(UNSOLVED), monkeypatch)
+    failing(select_indexes, "advice_and_votes", StarskipError(UNSOLVED), monkeypatch)
     lab.run()
     assert set(lab.published("reports")) == {"airlineStats"}
     assert lab.published("recommendations")["airlineStats"] == sound["airlineStats"]
@@ -115,7 +115,7 @@ def test_a_later_night_passes_over_the_night_that_failed(
 ) -> None:
     lab = lab_before("select_indexes")
     with monkeypatch.context() as patch:
-        failing(select_indexes, "advise_table", StarskipError(UNSOLVED), patch)
+        failing(select_indexes, "advice_and_votes", StarskipError(UNSOLVED), patch)
         night = lab.run(stages=["select_indexes"])
     later = replace(night, run_date=night.run_date + timedelta(days=1))
     found = past_nights(later, "lineitem")
@@ -129,7 +129,7 @@ def test_a_failure_of_each_table_is_that_of_the_stage(
     def call(*_: Any, **__: Any) -> Any:
         raise StarskipError(UNSOLVED)
 
-    monkeypatch.setattr(select_indexes, "advise_table", call)
+    monkeypatch.setattr(select_indexes, "advice_and_votes", call)
     with pytest.raises(StarskipError, match=UNSOLVED):
         lab_before("select_indexes").run(stages=STAGE_NAMES[STAGE_NAMES.index("select_indexes") :])
 
@@ -145,7 +145,7 @@ def test_a_store_that_does_not_answer_is_no_table_s_failure(
         raise StorageOutage("s3://night: the store does not answer", location="s3://night")
 
     names = {
-        select_indexes: "advise_table",
+        select_indexes: "advice_and_votes",
         score_votes: "planned_votes",
         fit_latency_model: "latency_reports",
     }

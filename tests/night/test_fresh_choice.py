@@ -1,4 +1,4 @@
-"""What a night's choice would be without the last advice, and by this night's queries alone."""
+"""The choice of a night without the last advice, and by its own queries alone."""
 
 from __future__ import annotations
 

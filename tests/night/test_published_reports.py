@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from published_parts import report_part, summary_for
+from published_parts import report_part
 from report_cases import lineitem
 from starskip.advisor.run.gate_verdicts import STOPPED, GateCheck, GateVerdict, publish_verdicts
 from starskip.advisor.run.night import Night
@@ -30,7 +30,7 @@ from starskip.reports.report_lists import (
     table_rows,
 )
 from starskip.reports.report_row import ReportRow
-from starskip.reports.report_summary import SUMMARY
+from starskip.reports.report_summary import SUMMARY, report_summary
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -40,7 +40,7 @@ from starskip.storage.storage_for import storage_for
 pytestmark = pytest.mark.slow
 
 FIRST = date(2026, 11, 1)
-SUMMARY_OF_A_NIGHT = summary_for(lineitem())
+SUMMARY_OF_A_NIGHT = report_summary(lineitem())
 
 
 def night_of(folder: Path, run_date: date = FIRST) -> Night:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from published_parts import summary_for
 from starskip.pinot.given_config import HIDDEN
 from starskip.reports.evidence_json import evidence_from_json
+from starskip.reports.report_summary import report_summary
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ def test_followed_advice_is_in_force_and_nothing_of_it_is_lost(nights: list[Any]
 
 
 def test_the_lists_tell_the_trees_apart(nights: list[Any]) -> None:
-    sets = [summary_for(evidence_from_json(json.dumps(each), "report")).chosen for each in nights]
+    sets = [report_summary(evidence_from_json(json.dumps(each), "report")).chosen for each in nights]
     trees = [[each for each in of_night if each.kind == "star_tree"] for of_night in sets]
     assert trees[0]
     assert trees[0] != trees[1]

@@ -1,4 +1,4 @@
-"""What became of each day, and the calendar that shows it."""
+"""The state of each day, and the calendar that shows it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from starskip.advisor.run.night import Night
 from starskip.night.night_runs import NIGHT_RUNS, note_run
+from starskip.reports.calendar_year import CalendarYear, calendar_year, months_until
 from starskip.reports.night_days import DayState, NightDay, days_between, night_days
 from starskip.reports.page_links import PageLinks
-from starskip.reports.render_calendar import Chosen, backfill_command, months_until, render_calendar
+from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -140,3 +141,20 @@ def test_months_end_with_the_asked_one() -> None:
     assert months_until(date(2026, 1, 31), 12) == (date(2025, 2, 1), date(2026, 1, 31))
     assert months_until(date(2026, 12, 1), 1) == (date(2026, 12, 1), date(2026, 12, 31))
     assert months_until(date(2024, 2, 5), 2) == (date(2024, 1, 1), date(2024, 2, 29))
+
+
+def test_four_hundred_days_lie_on_two_pages_and_fewer_begin_with_the_first_night() -> None:
+    complete = date(2026, 11, 28)
+    few = calendar_year([date(2026, 11, 20), date(2026, 9, 20)], [], None, complete)
+    assert few == CalendarYear(date(2026, 9, 1), date(2026, 11, 30), None, None)
+    nights = [complete - timedelta(days=each) for each in range(400)]
+    newest = calendar_year(nights, [], None, complete)
+    assert newest == CalendarYear(date(2025, 12, 1), date(2026, 11, 30), date(2025, 11, 30), None)
+    older = calendar_year(nights, [], newest.older, complete)
+    assert older == CalendarYear(date(2025, 10, 1), date(2025, 11, 30), None, date(2026, 11, 25))
+    assert calendar_year(nights, [], older.newer, complete) == newest
+    # Days of another year are seen on a page of theirs, and days before the first night, too.
+    assert calendar_year(nights, [date(2025, 10, 30)] * 2, None, complete).last == date(2025, 10, 31)
+    assert calendar_year([complete], [date(2026, 8, 3)] * 2, None, complete).first == date(2026, 8, 1)
+    assert calendar_year(nights, [], date(1, 1, 1), complete).first == date(1, 1, 1)
+    assert calendar_year([], [], None, complete).first == date(2026, 11, 1)

@@ -68,7 +68,7 @@ def test_each_cause_is_told_by_name_and_values(first: Evidence) -> None:
     told = titles(compare_nights(first, second))
     assert told.pop("Settings") == [(name, str(first.settings[0].value), "another")]
     assert told.pop("The table's data") == [("rows", "1,000", "2,000")]
-    kept = ("the inverted index on city", "", "it adds 4.2 %, where a new index must add 5.0 %")
+    kept = ("the inverted index on city", "", "it adds 4.2 % in filters, where a new index must add 5.0 %")
     assert told.pop("Kept from the advice before") == [kept]
     assert told.pop("Decisions in the ledger") == [("the range index on age", "", "it was rejected")]
     assert told.pop("Nights that vote") == [("nights", str(first.nights), "4")]

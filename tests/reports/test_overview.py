@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from memory_storage import MemoryStorage
-from published_parts import summary_for
 from report_cases import CASES
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
@@ -27,7 +26,7 @@ from starskip.reports.overview_files import overview_csv, overview_json
 from starskip.reports.overview_filter import OverviewFilter, choices_of_kinds, choices_of_states
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_overview import MAX_FAULTS, ROWS_A_PAGE, render_overview
-from starskip.reports.report_summary import SUMMARY, ReportSummary, summary_of
+from starskip.reports.report_summary import SUMMARY, ReportSummary, report_summary, summary_of
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -43,7 +42,7 @@ def night() -> Night:
 
 
 def summary(case: str = "lineitem", **changes: Any) -> ReportSummary:
-    return replace(summary_for(CASES[case]()), **changes)
+    return replace(report_summary(CASES[case]()), **changes)
 
 
 def publish(night: Night, age: int = 0, **tables: ReportSummary | None) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from published_parts import summary_for
 from starskip.advisor.families import families
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_section import FamilySection, PairsPicture, SectionSource, ShapePair
@@ -19,6 +18,7 @@ from starskip.reports.family_sections import collected_sections, family_sections
 from starskip.reports.headline import headline
 from starskip.reports.render_html import render_html
 from starskip.reports.report_files import render_json, render_markdown, report_files
+from starskip.reports.report_summary import report_summary
 from starskip.storage.manifest import Part
 
 HTML = """<section id="zones">
@@ -83,7 +83,9 @@ def test_its_values_are_in_the_markdown_and_the_json_and_read_back(evidence: Evi
     text = render_json(evidence)
     assert "secret" not in text
     assert evidence_from_json(text, "report.json").sections == {"zone": masked(VALUES)}
-    assert [index.columns for index in summary_for(evidence).chosen if index.kind == "zone"] == [("a", "b")]
+    assert [index.columns for index in report_summary(evidence).chosen if index.kind == "zone"] == [
+        ("a", "b")
+    ]
 
 
 def headline_text(evidence: Evidence) -> str:
@@ -102,7 +104,7 @@ def test_the_headline_has_what_it_adds_and_what_it_gains(
     adding = replace(gaining, change=lambda _: (Piece("Add zones on "), Piece("a", is_name=True), Piece(".")))
     load(adding, monkeypatch)
     assert headline_text(evidence) == "Add zones on a. Two zones let queries read 9 % less."
-    assert summary_for(evidence).beside == headline_text(evidence)
+    assert report_summary(evidence).beside == headline_text(evidence)
 
 
 @pytest.mark.usefixtures("loaded")

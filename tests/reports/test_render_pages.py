@@ -9,7 +9,6 @@ from datetime import date, timedelta
 from html.parser import HTMLParser
 
 import pytest
-from published_parts import summary_for
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
 from starskip.reports.overview import Fault, Overview, TableRow
@@ -26,6 +25,7 @@ from starskip.reports.render_pages import (
 )
 from starskip.reports.render_table import render_table
 from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_summary import report_summary
 from starskip.reports.trend import TrendPoint
 
 LINKS = PageLinks("/starskip")
@@ -73,9 +73,9 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
     )
     checks = (GateCheck(text, text, False, text, text),) * 2
     rows = (
-        ReportRow(DAY, text, summary_for(poisoned), stopped=checks),
+        ReportRow(DAY, text, report_summary(poisoned), stopped=checks),
         ReportRow(DAY, text, problem=text),
-        ReportRow(date(2026, 11, 19), text, summary_for(replace(poisoned, chosen=poisoned.chosen[:1]))),
+        ReportRow(date(2026, 11, 19), text, report_summary(replace(poisoned, chosen=poisoned.chosen[:1]))),
         ReportRow(date(2026, 11, 18), "", problem=text),
         ReportRow(date(2026, 11, 17), "", failed=text),
     )
@@ -87,14 +87,14 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
         "report": render_report_frame(LINKS, text, DAY),
-        "table": render_table(LINKS, poisoned, b"", DAY, DAY, rows),
+        "table": render_table(LINKS, poisoned, b"", DAY, DAY, rows=rows),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
 
 
 def overview_of(text: str, poisoned: Evidence) -> Overview:
     """An overview with ``text`` in every place; more faults than are shown."""
-    summary = summary_for(poisoned)
+    summary = report_summary(poisoned)
     trend = (TrendPoint(DAY - timedelta(days=1), 0.5), TrendPoint(DAY, 0.6))
     row = TableRow(text, summary, "stopped", text, {"open": 1}, 1, (-0.1, 2), trend, 60.0)
     lake = replace(row, advice=replace(summary, lake_only=True, lake_ratio=0.4, lake_bytes=4e9))
@@ -148,7 +148,7 @@ def test_the_script_is_the_one_that_the_policy_allows_and_holds_no_text_from_out
 def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
     cases: dict[str, Callable[[], Evidence]],
 ) -> None:
-    row = ReportRow(DAY, "lineitem", summary_for(cases["milliseconds"]()))
+    row = ReportRow(DAY, "lineitem", report_summary(cases["milliseconds"]()))
     sentences = (
         "Add 2 star-trees, on l_returnflag, l_linestatus, l_shipmode, l_shipdate; on l_shipdate, l_suppkey: "
         "they save 14 % of all entries scanned, in filters and behind them. "
@@ -162,7 +162,7 @@ def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
 
 
 def test_a_night_leads_to_its_other_tables_and_to_the_nights_beside_it(evidence: Evidence) -> None:
-    page = RowPage((ReportRow(DAY, "lineitem", summary_for(evidence)),), DAY, "lineitem")
+    page = RowPage((ReportRow(DAY, "lineitem", report_summary(evidence)),), DAY, "lineitem")
     shown = render_night(LINKS, DAY, page, like="i", older=date(2026, 11, 19), newer=date(2026, 11, 21))
     assert 'href="/starskip/nights/2026-11-20?like=i&amp;after=lineitem"' in shown
     assert 'href="/starskip/nights/2026-11-19?like=i"' in shown
@@ -175,10 +175,10 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     checks = (GateCheck("parse_query_logs", "few rejected", False, "41 %", "at most 5 %"),)
     rows = (
         ReportRow(DAY, "a", stopped=checks),
-        ReportRow(DAY, "b", summary_for(cases["lineitem"]()), stopped=checks),
-        ReportRow(DAY, "c", summary_for(cases["nothing_to_recommend"]())),
+        ReportRow(DAY, "b", report_summary(cases["lineitem"]()), stopped=checks),
+        ReportRow(DAY, "c", report_summary(cases["nothing_to_recommend"]())),
         ReportRow(DAY, "d", problem="its report.json is missing"),
-        ReportRow(DAY, "e", summary_for(cases["lineitem"]()), stopped=checks, is_reported_still=True),
+        ReportRow(DAY, "e", report_summary(cases["lineitem"]()), stopped=checks, is_reported_still=True),
     )
     page = render_night(LINKS, DAY, RowPage(rows))
     assert page.count("few rejected, found 41 %, expected at most 5 %") == 3
@@ -192,13 +192,12 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
     cases: dict[str, Callable[[], Evidence]],
 ) -> None:
     night = cases["milliseconds"]()
-    assert night.star_trees is not None
     assert night.skipping is not None
-    tree = replace(night.star_trees, chosen=night.star_trees.chosen[:1])
+    others = [each for each in night.actions if each.columns != ("l_shipdate", "l_suppkey")]
     index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
-    nights = (night, replace(night, star_trees=tree), replace(night, skipping=index), night)
+    nights = (night, replace(night, actions=tuple(others)), replace(night, skipping=index), night)
     rows = tuple(
-        ReportRow(date(2026, 11, 20 - age), "t", summary_for(each)) for age, each in enumerate(nights)
+        ReportRow(date(2026, 11, 20 - age), "t", report_summary(each)) for age, each in enumerate(nights)
     )
     page = render_history(LINKS, "t", RowPage(rows))
     cells = re.findall(r'<td class="changes">(.*?)</td>', page, re.DOTALL)
@@ -212,13 +211,13 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
 
 
 def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
-    newer = replace(evidence, chosen=evidence.chosen[:1])
-    older = replace(evidence, chosen=evidence.chosen[1:2])
+    newer = replace(evidence, actions=evidence.actions[:1])
+    older = replace(evidence, actions=evidence.actions[1:2])
     rows = (
-        ReportRow(DAY, "t", summary_for(newer)),
+        ReportRow(DAY, "t", report_summary(newer)),
         ReportRow(date(2026, 11, 19), "t", stopped=(GateCheck("s", "c", False, "o", "e"),)),
-        ReportRow(date(2026, 11, 18), "t", summary_for(older)),
-        ReportRow(date(2026, 11, 17), "t", summary_for(older)),
+        ReportRow(date(2026, 11, 18), "t", report_summary(older)),
+        ReportRow(date(2026, 11, 17), "t", report_summary(older)),
     )
     changes = re.findall(
         r'<td class="changes">(.*?)</td>', render_history(LINKS, "t", RowPage(rows)), re.DOTALL
@@ -244,7 +243,7 @@ def test_a_failed_night_and_the_days_without_a_run_are_told() -> None:
 
 
 def test_chips_count_columns_and_no_functions(cases: dict[str, Callable[[], Evidence]]) -> None:
-    row = ReportRow(DAY, "lineitem", summary_for(cases["milliseconds"]()))
+    row = ReportRow(DAY, "lineitem", report_summary(cases["milliseconds"]()))
     page = render_night(LINKS, DAY, RowPage((row,)))
     (chip,) = re.findall(r'<span class="chip other">(?:(?!</span>).)*l_suppkey</code> .*?</span>', page)
     words = " ".join(re.sub("<[^>]+>", " ", chip).split())

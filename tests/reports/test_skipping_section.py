@@ -8,7 +8,6 @@ from dataclasses import replace
 from html import unescape
 
 import pytest
-from published_parts import summary_for
 from starskip.advisor.families.skipping.report.section_data import (
     MAX_REFUSED_INDEXES,
     MAX_SKIPPED_SHAPES,
@@ -21,6 +20,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
 from starskip.reports.report_files import render_json, render_markdown
+from starskip.reports.report_summary import report_summary
 
 Texts = Callable[..., tuple[str, str]]
 
@@ -221,6 +221,6 @@ def test_the_first_figures_have_what_is_saved_and_what_it_takes(
 
 
 def test_lists_of_reports_tell_it_beside_the_indexes(evidence: Evidence, indexes: SkippingIndexes) -> None:
-    assert summary_for(evidence).beside == ""
-    summary = summary_for(replace(evidence, skipping=indexes))
+    assert report_summary(evidence).beside == ""
+    summary = report_summary(replace(evidence, skipping=indexes))
     assert summary.beside == "4 skipping indexes let Spark queries read 62 % fewer bytes."

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from axe import axe_faults
-from published_parts import summary_for
 from report_cases import lineitem, milliseconds, nothing_to_recommend
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.overview import Fault, Overview, TableRow
@@ -20,6 +19,7 @@ from starskip.reports.render_overview import render_overview
 from starskip.reports.render_pages import render_history, render_night, render_report_frame
 from starskip.reports.render_table import render_table
 from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_summary import report_summary
 from starskip.reports.trend import TrendPoint
 
 pytestmark = [pytest.mark.slow, pytest.mark.ui]
@@ -31,9 +31,13 @@ STATES = {"open": 2, "approved": 1, "rejected": 1, "deferred": 1, "applied": 1, 
 
 def overview_page(asked: OverviewFilter) -> str:
     trend = tuple(TrendPoint(DAY - timedelta(days=age), 0.5 + age / 10) for age in (3, 1, 0))
-    row = TableRow("lineitem", summary_for(milliseconds()), "reported", "", STATES, 1, (-0.1, 2), trend, 60.0)
+    row = TableRow(
+        "lineitem", report_summary(milliseconds()), "reported", "", STATES, 1, (-0.1, 2), trend, 60.0
+    )
     stopped = replace(row, table="orders", outcome="stopped", why="after score_votes")
-    nothing = TableRow("part", summary_for(nothing_to_recommend()), "reported", "no index would save enough")
+    nothing = TableRow(
+        "part", report_summary(nothing_to_recommend()), "reported", "no index would save enough"
+    )
     faults = (Fault("night", "no log"), *(Fault("stopped", "after score_votes", "orders"),) * 9)
     found = Overview((DAY, DAY - timedelta(days=3)), faults, "entries", (row, stopped), (), (nothing,))
     return render_overview(LINKS, found, asked, dags=[("one", "/a"), ("other", "/b")], dag="one")
@@ -42,7 +46,7 @@ def overview_page(asked: OverviewFilter) -> str:
 def nights() -> tuple[ReportRow, ...]:
     check = GateCheck("parse_query_logs", "few rejected", False, "41 %", "at most 5 %")
     found = [(0, milliseconds()), (1, lineitem()), (4, lineitem())]
-    rows = [ReportRow(DAY - timedelta(days=age), "lineitem", summary_for(each)) for age, each in found]
+    rows = [ReportRow(DAY - timedelta(days=age), "lineitem", report_summary(each)) for age, each in found]
     return (
         *rows,
         ReportRow(date(2026, 11, 15), "lineitem", stopped=(check,)),
@@ -55,7 +59,7 @@ PAGES = {
     "overview of nothing": lambda: overview_page(OverviewFilter("x", "open", "range")),
     "history": lambda: render_history(LINKS, "lineitem", RowPage(nights(), DAY), is_newest=False),
     "table": lambda: render_table(
-        LINKS, milliseconds(), render_html(lineitem()).encode(), DAY, DAY, nights()
+        LINKS, milliseconds(), render_html(lineitem()).encode(), DAY, DAY, rows=nights()
     ),
     "evidence": lambda: render_report_frame(LINKS, "lineitem", DAY, "shapes"),
     "report": lambda: render_html(milliseconds()).replace("<details>", "<details open>"),

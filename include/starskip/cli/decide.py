@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from starskip.cli.advice_place import AdvicePlace, advice_place, config_and_store, person
+from starskip.cli.advice_place import advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
-from starskip.errors import MissingSource, printable
+from starskip.errors import printable
 from starskip.extras import needing_extra
 from starskip.number_text import percent
 
@@ -74,7 +74,10 @@ def decide(
       starskip decide --config night.yaml
       starskip decide --config night.yaml --export ledger
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    from starskip.advisor.ledger.ledger import add_entries, ledger_entries
+    from starskip.advisor.ledger.decisions import Decision
+    from starskip.advisor.ledger.decisions import decide as decided
+    from starskip.advisor.ledger.entry import Event
+    from starskip.advisor.ledger.ledger import ledger_entries
 
     decisions = sum((approve, bool(reject), until is not None))
     if decisions > 1:
@@ -83,8 +86,10 @@ def decide(
         raise click.UsageError("name the TABLE to decide on")
     place = advice_place(config, store, {})
     if decisions:
-        found = _entries(place, table, recommendation, indexes, who or person(), reject, until)
-        add_entries(place.store, found, created_at=found[0].at, created_by=found[0].who)
+        event = Event.DEFERRED if until else Event.REJECTED if reject else Event.APPROVED
+        decision = Decision(event, who or person(), reject, until.date() if until else None)
+        advice = place.advice(recommendation, table, {"tableName": table})
+        found = decided(place.store, advice, decision, indexes)
     else:
         found = ledger_entries(place.store, table or None)
     exported = ""
@@ -94,53 +99,6 @@ def decide(
 
         exported = f"{export_ledger(place.store, folder):,} entries written to {printable(folder, 200)}"
     echo_result(output, {"entries": [_document(each) for each in found]}, lambda: _text(found, exported))
-
-
-def _entries(
-    place: AdvicePlace,
-    table: str,
-    recommendation: str,
-    indexes: Sequence[str],
-    who: str,
-    reason: str,
-    until: datetime | None,
-) -> list[LedgerEntry]:
-    from starskip.advisor.ledger.entry import Event, LedgerEntry
-
-    advice = place.advice(recommendation, table, {"tableName": table})
-    names = [each.name for each in advice.indexes]
-    for name in indexes:
-        if name not in names:
-            raise MissingSource(
-                f"{printable(name, 100)} is no index of the advice on {printable(table, 100)}: use "
-                f"{printable(', '.join(names), 300)}",
-                source=name,
-            )
-    if indexes:
-        advice = advice.only(indexes)
-    if not advice.indexes:
-        raise MissingSource(
-            f"table {printable(table, 100)}: the advice of {printable(advice.source, 200)} changes nothing",
-            source=table,
-        )
-    event = Event.DEFERRED if until else Event.REJECTED if reason else Event.APPROVED
-    now = datetime.now(UTC)
-    return [
-        LedgerEntry(
-            advice.table,
-            now,
-            who,
-            event,
-            each,
-            advice.source,
-            reason=reason,
-            until=until.date() if until else None,
-            interval=advice.interval,
-            table_predicted_saving_ratio=advice.saving_ratio,
-            table_predicted_time=advice.time,
-        )
-        for each in advice.indexes
-    ]
 
 
 def _document(entry: LedgerEntry) -> dict[str, Any]:

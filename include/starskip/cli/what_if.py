@@ -18,8 +18,9 @@ from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.number_text import decimal, percent, percent_range, size
 
 if TYPE_CHECKING:
+    from starskip.advisor.selection.set_saving import SetSaving
     from starskip.advisor.selection.vote_list import IndexSet
-    from starskip.advisor.selection.what_if import SetSaving, TableWhatIf
+    from starskip.advisor.selection.what_if import TableWhatIf
 
 _NONE = "none"
 

@@ -28,8 +28,10 @@ from starskip.advisor.ledger.standing import interval_factors, newest_by_index, 
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.advise_table import advice_and_votes
 from starskip.advisor.selection.past_nights import past_nights
+from starskip.advisor.selection.stored_question import ARTEFACT as QUESTIONS
+from starskip.advisor.selection.stored_question import question_part
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
 from starskip.advisor.selection.written_advice import write_out
@@ -60,6 +62,7 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of, factors))
     advised = {table: each for result in found.results for table, each in result.items()}
     parts = {table: each.part for table, each in advised.items()}
+    night.publish(QUESTIONS, {table: each.question for table, each in advised.items()})
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
     seen = note_applied(night, {table: each.advice.nights.in_force for table, each in advised.items()})
     left = found.left_of(tables)
@@ -94,10 +97,14 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
 
 @dataclass(frozen=True, slots=True)
 class _AdvisedTable:
-    """The advice on one table, written aside; ``measured``: the advice on indexes of files, by family."""
+    """The advice on one table and its question, written aside.
+
+    ``measured``: the advice on indexes of files, by family.
+    """
 
     advice: TableAdvice
     part: Part
+    question: Part
     measured: Mapping[str, Any]
     warnings: Sequence[str]
 
@@ -162,7 +169,7 @@ def _advised(
         if family.measured is not None:
             skipped = skipped_by_any(list(measured.values()))
             measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, skipped)
-    advice = advise_table(
+    advice, tonight = advice_and_votes(
         TableQuestion(
             table,
             list(workload_shapes(_rows(night, "workload", table))),
@@ -185,11 +192,16 @@ def _advised(
             skips=[each.skips for each in measured.values() if each.skips is not None],
             decided_against=_decided_against(night, table),
         )
-    ).widened(*interval_factors)
+    )
+    asked = question_part(
+        night.store.staged_write(QUESTIONS, night.date_text), tonight, advice, interval_factors
+    )
+    advice = advice.widened(*interval_factors)
     write_out(advice, families, configs)
     properties = {
         **_family_properties(advice, families),
         **_properties(advice),
+        "settings": night.settings.differences(),
         "table_bytes": overview.stored_bytes if overview else None,
         "table_rows": overview.rows if overview else None,
     }
@@ -200,7 +212,7 @@ def _advised(
     if overview is not None:
         warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
-    return _AdvisedTable(advice, part, of_files, (*past.warnings, *warnings))
+    return _AdvisedTable(advice, part, asked, of_files, (*past.warnings, *warnings))
 
 
 def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:

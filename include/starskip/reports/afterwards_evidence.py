@@ -35,7 +35,7 @@ _COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class LaterNight:
-    """What one later night's queries of known shapes saved, of all entries and of their time, as shares.
+    """The savings of one later night's queries of known shapes, as shares of all entries and of their time.
 
     ``covered_ratio``: the share of the night's queries that are of known shapes. ``time_saving_ratio``: null
     if times are not logged.
@@ -77,7 +77,7 @@ class Afterwards:
 
     @property
     def is_refuted(self) -> bool:
-        """Whether later nights refute the prediction."""
+        """True if later nights refute the prediction."""
         return bool(self.refuting)
 
 

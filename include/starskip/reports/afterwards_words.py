@@ -13,8 +13,11 @@ def afterwards_words(change: Afterwards) -> str:
     if not change.nights:
         return f"{predicted} {_no_night(change)}"
     newest = change.nights[-1]
-    measured = f"On {newest.run_date} the queries of known shapes read {percent(newest.saving_ratio)} less"
-    measured += f" than before ({percent(newest.covered_ratio)} of the queries)."
+    less = "less" if newest.saving_ratio >= 0 else "more"
+    measured = (
+        f"On {newest.run_date} the queries of known shapes read {percent(abs(newest.saving_ratio))} {less}"
+        f" than before ({percent(newest.covered_ratio)} of the queries)."
+    )
     stopped = f" No newer night is compared: {change.note}." if change.note else ""
     return f"{predicted} {measured}{stopped}"
 

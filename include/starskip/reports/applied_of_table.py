@@ -1,4 +1,4 @@
-"""What became of advice that was applied on a table: from the ledger, tonight's log and the last report."""
+"""The fate of advice that was applied on a table: from the ledger, tonight's log and the last report."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What may be a cause of another advice: a title, and what differs."""
+    """A possible cause of another advice: a title, and what differs."""
 
     title: str
     differences: tuple[Difference, ...]
@@ -101,12 +101,12 @@ class Comparison:
 
     @property
     def joined(self) -> tuple[NamedIndex, ...]:
-        """What the second night's advice has and the first one's has not."""
+        """The indexes that the second night's advice has and the first one's has not."""
         return tuple(each for each in self.second.chosen if each not in self.first.chosen)
 
     @property
     def left(self) -> tuple[NamedIndex, ...]:
-        """What the first night's advice has and the second one's has not."""
+        """The indexes that the first night's advice has and the second one's has not."""
         return tuple(each for each in self.first.chosen if each not in self.second.chosen)
 
 

@@ -88,6 +88,7 @@ class Evidence:
     Starskip that wrote it, empty if it is not installed as a package.
     ``actions``: the advice line by line. ``reload_seconds``: how long one server that holds all segments
     would reload them, null if there are none.
+    ``run_note``: that the run is an experiment, or which settings it changed for itself; else empty.
     """
 
     table: str
@@ -125,6 +126,7 @@ class Evidence:
     version: str = ""
     actions: tuple[AdvisedAction, ...] = ()
     reload_seconds: float | None = None
+    run_note: str = ""
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What became of each day: whether a night was run for it, and how that ended; read, never written.
+"""Tell of each day whether a night was run for it, and how that ended; read, never written.
 
 Folders of the store tell which nights there are; only nights that a run has ended are looked into.
 """
@@ -19,7 +19,7 @@ _AT_ONCE = 6
 
 
 class DayState(StrEnum):
-    """What became of a day; the values are the words of the calendar's legend."""
+    """The end or the state of a day's night; the values are the words of the calendar's legend."""
 
     REPORTED = "reported"
     PARTLY = "partly"

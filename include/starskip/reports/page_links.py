@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, urlencode
 
+from starskip.night.experiments import ExperimentRun
 from starskip.storage.staged_write import file_safe, is_plain_name
 
 _FILE_SAFE_NAME = re.compile(r"t-[A-Za-z0-9.-]{0,60}-[0-9a-f]{32}")
@@ -21,9 +22,13 @@ DOCUMENTS = ("report.html", "report.json", "report.md")
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The addresses of all pages; ``root`` is the path of the first one, without a slash at its end."""
+    """The addresses of all pages; ``root`` is the path of the first one, without a slash at its end.
+
+    ``experiment``: the experiment that a page shows; pages of its night are its own, all others are not.
+    """
 
     root: str
+    experiment: ExperimentRun | None = None
 
     def index(self) -> str:
         """Return the overview of all tables."""
@@ -35,11 +40,7 @@ class PageLinks:
 
     def night(self, run_date: str, *, like: str = "", after: str = "") -> str:
         """Return the reports of one night, of tables ``like`` a text, ``after`` a table's page name."""
-        return f"{self.root}/nights/{run_date}{query_of(like=like, after=after)}"
-
-    def table(self, table: str) -> str:
-        """Return the newest advice on one table."""
-        return f"{self.root}/tables/{page_name(table)}"
+        return f"{self._root_of(run_date)}/nights/{run_date}{query_of(like=like, after=after)}"
 
     def calendar(self, *, until: str = "", first: str = "", last: str = "") -> str:
         """Return the calendar of nights ``until`` a day, with the days ``first`` to ``last`` chosen."""
@@ -54,6 +55,10 @@ class PageLinks:
         above, _, below = self.root.rpartition("/dags/")
         return f"{above}/runs/{below.partition('/')[0]}/{quote(run_id, safe='')}"
 
+    def table(self, table: str) -> str:
+        """Return the newest advice on one table."""
+        return f"{self.root}/tables/{page_name(table)}"
+
     def history(self, table: str, *, before: str = "") -> str:
         """Return one table over the nights."""
         return f"{self.table(table)}/history{query_of(before=before)}"
@@ -64,7 +69,7 @@ class PageLinks:
 
     def report(self, table: str, run_date: str) -> str:
         """Return the advice of one night on one table: what to do, why, and what it brings."""
-        return f"{self.table(table)}/{run_date}"
+        return f"{self._root_of(run_date)}/tables/{page_name(table)}/{run_date}"
 
     def evidence(self, table: str, run_date: str, section: str = "") -> str:
         """Return the whole report of one night on one table, opened at a section, with the way back."""
@@ -73,6 +78,27 @@ class PageLinks:
     def document(self, table: str, run_date: str, document: str) -> str:
         """Return one of ``DOCUMENTS`` by itself."""
         return f"{self.report(table, run_date)}/{document}"
+
+    def decide(self, table: str, run_date: str) -> str:
+        """Return where the forms of a table's page go that decide on its advice."""
+        return f"{self.report(table, run_date)}/decide"
+
+    def what_if(self, table: str, run_date: str) -> str:
+        """Return the page that answers what other sets of indexes would save; forms there approve one."""
+        return f"{self.report(table, run_date)}/what-if"
+
+    def decided(self, table: str, run_date: str, event: str) -> str:
+        """Return the page of a table behind a decision on it."""
+        return f"{self.report(table, run_date)}{query_of(decided=event)}"
+
+    def of(self, experiment: ExperimentRun | None) -> PageLinks:
+        """Return the links of pages of an experiment; None: of the night's own advice."""
+        return replace(self, experiment=experiment)
+
+    def _root_of(self, run_date: str) -> str:
+        if self.experiment is None or self.experiment.place.run_date != run_date:
+            return self.root
+        return f"{self.root}/experiments/{self.experiment.place.name}"
 
 
 def page_name(table: str) -> str:

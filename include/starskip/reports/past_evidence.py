@@ -1,4 +1,4 @@
-"""What earlier nights and the last advice changed of a night's choice, as values of its report."""
+"""The part of earlier nights and of the last advice in a night's choice, as values of its report."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OtherSet:
 
 @dataclass(frozen=True, slots=True)
 class PastEvidence:
-    """What the past changed; a choice that is the advised one is null.
+    """The part of the past in a choice; another choice that is the advised one is null.
 
     ``nights``: the earlier nights that vote, the newest first. ``kept``: chosen indexes of the last advice
     that a fresh choice would not take. ``fresh``: the choice by the queries of all nights without the last

@@ -40,20 +40,21 @@ def past_words(evidence: Evidence) -> tuple[str, ...]:
 def kept_rule(kept: KeptIndex) -> str:
     """Return why an index of the last advice stays, as a clause."""
     if kept.rule == BELOW_MIN_GAIN and kept.adds_ratio is not None and kept.asked_ratio is not None:
-        return f"it adds {percent(kept.adds_ratio)}, where a new index must add {share(kept.asked_ratio)}"
+        adds, asked = percent(kept.adds_ratio), share(kept.asked_ratio)
+        return f"it adds {adds} in filters, where a new index must add {asked}"
     return "what would take its place saves too little more"
 
 
 def stop_clause(evidence: Evidence) -> str:
     """Return why the curve over K stops where it does; kept indexes may add less than a new one must."""
     curve = evidence.k_curve
-    words = stop_words(curve.stop_reason)
-    little = [each for each in evidence.past.kept if each.rule == BELOW_MIN_GAIN] if evidence.past else []
-    if little and curve.stop_reason == BELOW_MIN_GAIN:
-        words = f"a new index would add less than the least share asked for, as {_kept_words(little)} does"
-        words += ", which the last advice keeps" if len(little) == 1 else "; these the last advice keeps"
-    if curve.stop_reason == BELOW_MIN_GAIN and evidence.star_trees is not None:
-        words += " (a large star-tree must add more)"
+    words, is_little = stop_words(curve.stop_reason), curve.stop_reason == BELOW_MIN_GAIN
+    if is_little and evidence.star_trees is not None:
+        words += ", and a large star-tree must add more"
+    kept = evidence.past.kept if evidence.past else ()
+    little = [each for each in kept if each.rule == BELOW_MIN_GAIN]
+    if is_little and little:
+        words += f"; the last advice keeps {_kept_words(little)}"
     return words
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import groupby
 
 from starskip.reports.night_days import DayState, NightDay
@@ -103,10 +103,3 @@ def _weeks(days: Sequence[NightDay]) -> list[list[NightDay | None]]:
     after = 6 - days[-1].run_date.weekday()
     padded: list[NightDay | None] = [*[None] * before, *cells, *[None] * after]
     return [padded[at : at + 7] for at in range(0, len(padded), 7)]
-
-
-def months_until(last: date, months: int) -> tuple[date, date]:
-    """Return the first day of the ``months`` that end with the month of ``last``, and their last day."""
-    behind = (last.replace(day=1) + timedelta(days=32)).replace(day=1)
-    at = last.year * 12 + last.month - months
-    return date(at // 12, at % 12 + 1, 1), behind - timedelta(days=1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from starskip.night.experiments import ExperimentRun
 from starskip.reports.history_chart import NARROW, HistoryChart, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
@@ -32,6 +33,7 @@ def render_night(
     newer: date | None = None,
     has_filter: bool = False,
     notes: tuple[str, ...] = (),
+    experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
     night = run_date.isoformat()
@@ -45,6 +47,7 @@ def render_night(
         newer=newer,
         has_filter=has_filter,
         notes=notes,
+        experiments=experiments,
         more=page.older and links.night(night, like=like, after=page.older_after),
     )
 
@@ -68,9 +71,18 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
     )
 
 
-def render_report_frame(links: PageLinks, table: str, run_date: date, section: str = "") -> str:
+def render_report_frame(
+    links: PageLinks, table: str, run_date: date, section: str = "", experiments: Sequence[ExperimentRun] = ()
+) -> str:
     """Return the page that shows one report in a frame, opened at a section, with the way back."""
-    return rendered_page("page_report.html.j2", links=links, table=table, run_date=run_date, section=section)
+    return rendered_page(
+        "page_report.html.j2",
+        links=links,
+        table=table,
+        run_date=run_date,
+        section=section,
+        experiments=[each for each in experiments if table in each.tables],
+    )
 
 
 def render_message(links: PageLinks, message: Message) -> str:

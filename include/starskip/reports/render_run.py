@@ -26,7 +26,7 @@ class RunTask:
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
-    """What the page of a run shows.
+    """The contents of the page of a run.
 
     ``tables``: those that it was asked for, none for all. ``settings``: what it was given beside them.
     ``problem``: why it failed, None if it did not or is not over. ``waits_for``: why it does not begin.

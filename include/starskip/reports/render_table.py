@@ -6,7 +6,9 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from starskip.night.experiments import ExperimentRun
 from starskip.reports.decision import decision
+from starskip.reports.decision_forms import DecisionForms
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
@@ -25,6 +27,8 @@ def render_table(
     page: bytes,
     older: date | None,
     newer: date | None,
+    forms: DecisionForms | None = None,
+    experiments: Sequence[ExperimentRun] = (),
     rows: Sequence[ReportRow] = (),
 ) -> str:
     """Return the page of a table and night; ``page``: its whole report, to whose sections it has links.
@@ -40,6 +44,8 @@ def render_table(
         sections=report_sections(page),
         older=older,
         newer=newer,
+        forms=forms,
+        experiments=[each for each in experiments if evidence.table in each.tables],
         charts=history_charts(links, rows),
         **change_values(evidence),
     )

@@ -8,7 +8,6 @@ from functools import cache
 
 from jinja2 import Environment
 
-from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.errors import FamilyFault
 from starskip.reports.config_block import config_block
 from starskip.reports.evidence import Evidence
@@ -44,19 +43,17 @@ def render_json(evidence: Evidence) -> str:
 
 def report_files(evidence: Evidence) -> Mapping[str, bytes]:
     """Return file name to content, UTF-8: report.json, report.md, report.html."""
-    return report_with_summary(evidence, ())[0]
+    return report_with_summary(evidence)[0]
 
 
-def report_with_summary(
-    evidence: Evidence, advised: Sequence[AdvisedIndex]
-) -> tuple[Mapping[str, bytes], ReportSummary]:
-    """Return the files of a report by their names, and its summary; ``advised``: as in ``report_summary``.
+def report_with_summary(evidence: Evidence) -> tuple[Mapping[str, bytes], ReportSummary]:
+    """Return the files of a report by their names, and its summary.
 
     A section of a user's family that fails is left out, and the report says so.
     """
     while True:
         try:
-            return _files(evidence), report_summary(evidence, advised)
+            return _files(evidence), report_summary(evidence)
         except FamilyFault as fault:
             if fault.family not in evidence.sections:
                 raise

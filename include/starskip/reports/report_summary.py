@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
 
-from starskip.advisor.families.families import named
-from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.errors import StorageError, printable
 from starskip.reports.advice_values import Interval
 from starskip.reports.evidence import Evidence
@@ -151,10 +149,10 @@ def _index(
     return SummaryIndex(kind, tuple(columns), name, tuple(functions), is_drop)
 
 
-def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> ReportSummary:
-    """Return the first look at the report of ``evidence``; ``advised``: its changes of the table config."""
+def report_summary(evidence: Evidence) -> ReportSummary:
+    """Return the first look at the report of ``evidence``."""
     combined, skipping = evidence.summary.combined, evidence.skipping
-    new = [each for each in advised if not each.is_drop]
+    new = [each for each in evidence.actions if not each.is_drop]
     entries = (combined.entries_before - combined.entries_after) / _nights(evidence) if combined else None
     time, saving_ms = evidence.summary.time, evidence.summary.saving_ms if combined else None
     queries = saving_ms / time.saving_ms if time and saving_ms and time.saving_ms else 0.0
@@ -173,7 +171,13 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         if time and queries > 0
         else None,
         times_trusted=evidence.times.trusted if evidence.times else None,
-        indexes=(*map(_advised, advised), *_beside_config(evidence)),
+        indexes=(
+            *(
+                SummaryIndex(each.kind, each.columns, each.name, each.functions, each.is_drop)
+                for each in evidence.actions
+            ),
+            *_beside_config(evidence),
+        ),
         size_bytes=sum(each.size_bytes or 0 for each in new),
         unsized=sum(each.size_bytes is None for each in new),
         table_bytes=evidence.summary.table_bytes,
@@ -184,14 +188,6 @@ def report_summary(evidence: Evidence, advised: Sequence[AdvisedIndex]) -> Repor
         kept=len(evidence.past.kept) if evidence.past else 0,
         beside="" if evidence.lake_only else printable(beside_indexes(evidence), _LONGEST_TEXT),
     )
-
-
-def _advised(index: AdvisedIndex) -> SummaryIndex:
-    family = named(index.family)
-    key = family.config if family else None
-    entry = key.entry_of(index.config) if key and index.config else None
-    functions = entry.get("functionColumnPairs") or () if isinstance(entry, Mapping) else ()
-    return SummaryIndex(index.family, index.columns, index.name, tuple(map(str, functions)), index.is_drop)
 
 
 def _beside_config(evidence: Evidence) -> Iterator[SummaryIndex]:

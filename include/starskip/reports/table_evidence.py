@@ -30,6 +30,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import SourceError
+from starskip.night.experiments import run_note
 from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
 from starskip.pinot.segments.pulled_note import PULLED
@@ -165,6 +166,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
         reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
         if quality.segments and properties["table_bytes"]
         else None,
+        run_note=run_note(night),
     )
 
 

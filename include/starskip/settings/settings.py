@@ -17,6 +17,7 @@ from starskip.settings.night_groups import (
     GateSettings,
     LatencySettings,
     LogSettings,
+    NotificationSettings,
     ReportSettings,
     RetentionSettings,
 )
@@ -44,6 +45,7 @@ class Settings:
     deployment: DeploymentSettings = field(default_factory=DeploymentSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    notifications: NotificationSettings = field(default_factory=NotificationSettings)
     families: tuple[SettingsGroup, ...] = ()
     kinds: tuple[str, ...] = ()
 
@@ -85,6 +87,15 @@ class Settings:
         for group in self.groups:
             for declared in declared_settings(type(group)):
                 yield declared, getattr(group, declared.name)
+
+    def differences(self) -> dict[str, Any]:
+        """Return the values that are not the defaults, by place: ``changed`` takes them to the same."""
+        return {
+            f"{group.group}.{declared.name}": getattr(group, declared.name)
+            for group in self.groups
+            for declared in declared_settings(type(group))
+            if getattr(group, declared.name) != getattr(type(group)(), declared.name)
+        }
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values at some places, such as ``advice.max_indexes``.

@@ -121,7 +121,8 @@ def test_a_table_without_advice_is_named(night: Night) -> None:
 
 
 def test_the_workload_is_that_of_the_night_or_of_the_newest(night: Night) -> None:
-    for asked in ("2026-11-18", "2026-11-01", "advice.json"):
+    set_of_a_person = "2026-11-18 what-if of ann, 2026-11-19 08:00:00"
+    for asked in ("2026-11-18", "2026-11-01", "advice.json", "2026-advice.json", set_of_a_person):
         assert [each.shape_id for each in night_workload(night.store, "events", asked)] == ["s1"]
     assert [each.shape_id for each in night_workload(night.store, "events_OFFLINE", "2026-11-18")] == ["s1"]
     assert night_workload(night.store, "other", "2026-11-18") == []

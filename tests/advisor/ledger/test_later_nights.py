@@ -1,4 +1,4 @@
-"""What applied changes save by later logs."""
+"""Savings of applied changes by later logs."""
 
 from __future__ import annotations
 

@@ -7,17 +7,23 @@ import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pytest
-from published_parts import report_part, summary_for
+from advised_store import publish_advice
+from published_parts import report_part
 from report_cases import lineitem
+from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
+from starskip.night.experiments import note_experiment, run_note
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import report_summary
+from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.experiment import Experiment
 from starskip.storage.storage_for import storage_for
 
 NIGHT = "2026-11-18"
@@ -39,6 +45,7 @@ SOUND = {
     "document": "report.html",
     "dag_id": DAG_ID,
     "run_id": "a+run",
+    "experiment": "trial",
 }
 
 
@@ -46,6 +53,7 @@ SOUND = {
 class Server:
     """Airflow's API server with the pages in it; ``headers`` are those of a user who has logged in."""
 
+    dag_id: ClassVar[str] = DAG_ID
     of_dag: ClassVar[str] = f"/dags/{DAG_ID}"
     night: ClassVar[str] = NIGHT
     damaged_night: ClassVar[str] = DAMAGED_NIGHT
@@ -246,10 +254,11 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     parts = {}
     for table in ("lineitem", *ODD_TABLES):
         of_table = replace(case, table=table)
-        parts[table] = report_part(aside, table, report_files(of_table), summary_for(of_table))
+        parts[table] = report_part(aside, table, report_files(of_table), report_summary(of_table))
     now = datetime.now(UTC)
     store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
     files = dict(report_files(case))
+    publish_advice(store, NIGHT, ("lineitem", *ODD_TABLES))
     older = {name: text.replace(b"sha256-", b"sha256-0") for name, text in files.items()}
     damaged = {
         "sound": files,
@@ -262,12 +271,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     }
     aside = store.staged_write("reports", DAMAGED_NIGHT)
     parts = {
-        table: report_part(aside, table, each, summary_for(case) if table != "empty" else None)
+        table: report_part(aside, table, each, report_summary(case) if table != "empty" else None)
         for table, each in damaged.items()
     }
     store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
     for file in parts["gone"].files:
         store.storage.delete(file.name)
+    tried = Night(
+        date.fromisoformat(NIGHT), store, Settings(), now, "a trial", changed={"advice.max_indexes": "3"}
+    )
+    tried = replace(tried, store=replace(store, experiment=Experiment(NIGHT, SOUND["experiment"])))
+    aside = tried.store.staged_write("reports", NIGHT)
+    files = report_files(replace(case, run_note=run_note(tried)))
+    part = report_part(aside, "lineitem", files, report_summary(case))
+    tried.publish("reports", {"lineitem": part})
+    note_experiment(tried, ["lineitem"])
     return store
 
 

@@ -92,6 +92,7 @@ def test_odd_names_are_short_plain_text_everywhere(server: Any, number: int) -> 
         f"{server.of_dag}/tables/{name}",
         f"{server.of_dag}/tables/{name}/{server.night}",
         f"{server.of_dag}/tables/{name}/{server.night}/report.html",
+        f"{server.of_dag}/tables/{name}/{server.night}/what-if",
     ):
         answer = server.get(path)
         assert answer.status_code == 200

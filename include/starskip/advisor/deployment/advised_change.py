@@ -76,7 +76,7 @@ def change_of_file(path: str, table: str, config: Mapping[str, Any]) -> AdvisedC
         if family.config is not None and not (family.path is not None and family.path.reorders)
         for index in _differing(family, now, wanted)
     ]
-    return AdvisedChange(table, path, _told_apart(indexes))
+    return AdvisedChange(table, path, told_apart(indexes))
 
 
 def _document(path: str) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _change(
     known = None if low is None or high is None else (float(low), float(high))
     if time is None:
         indexes = [replace(each, saving_ms=None) for each in indexes]
-    return AdvisedChange(table, source, _told_apart(indexes), saving, known, time)
+    return AdvisedChange(table, source, told_apart(indexes), saving, known, time)
 
 
 def _of_filters(index: AdvisedIndex) -> float:
@@ -182,7 +182,7 @@ def _of_filters(index: AdvisedIndex) -> float:
     return index.saving_ratio or 0.0 if family and family.path and not index.is_drop else 0.0
 
 
-def _told_apart(indexes: Sequence[AdvisedIndex]) -> tuple[AdvisedIndex, ...]:
+def told_apart(indexes: Sequence[AdvisedIndex]) -> tuple[AdvisedIndex, ...]:
     """Return the indexes, those of one family and the same columns with a word of their config."""
     names = [each.name for each in indexes]
     return tuple(

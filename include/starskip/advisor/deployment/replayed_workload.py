@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -18,13 +19,17 @@ from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.files.log_files import log_files
 
 ARTEFACT = "workload"
+_NIGHT = re.compile(r"\d{4}-\d\d-\d\d")
 
 
-def night_workload(store: ArtefactStore, table: str, run_date: str) -> list[ShapeWorkload]:
-    """Return the shapes of a table of the night ``run_date``, or of its newest night if that has none."""
-    nights = [run_date, *reversed(store.run_dates(ARTEFACT))]
+def night_workload(store: ArtefactStore, table: str, source: str) -> list[ShapeWorkload]:
+    """Return the shapes of a table of the night that an advice is from, or of its newest night.
+
+    ``source``: of the advice, a night or a file; a set that a person chose has words behind its night.
+    """
+    nights = [source.partition(" ")[0], *reversed(store.run_dates(ARTEFACT))]
     for night in dict.fromkeys(nights):
-        if not night[:4].isdigit():
+        if not _NIGHT.fullmatch(night):
             continue  # advice from a file
         snapshot = store.snapshot(ARTEFACT, night)
         held = {table, without_type(table)[0]} & set(snapshot.tables if snapshot else ())

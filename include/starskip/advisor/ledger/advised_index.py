@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -9,6 +10,11 @@ from typing import Any
 
 from starskip.advisor.families.index import DROP_PREFIX
 from starskip.advisor.latency.shape_times import TimeSaving
+
+
+def form_key(name: str) -> str:
+    """Return a name in a form, short and plain: a browser may send other text otherwise than it came."""
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,11 @@ class AdvisedIndex:
         """The index in one word, inverted:country or without_inverted:country."""
         variant = f"#{self.variant}" if self.variant else ""
         return f"{DROP_PREFIX if self.is_drop else ''}{self.family}:{','.join(self.columns)}{variant}"
+
+    @property
+    def key(self) -> str:
+        """The index in a form."""
+        return form_key(self.name)
 
     def to_json(self) -> dict[str, Any]:
         """Return the index as plain JSON."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from starskip.advisor.ledger.entry import Event, LedgerEntry
-from starskip.advisor.ledger.standing import newest_by_index
+from starskip.advisor.ledger.standing import approved, newest_by_index
 
 OPEN = "open"
 STATES = (OPEN, *(event.value for event in Event))
@@ -37,14 +37,18 @@ def index_states(
 ) -> Mapping[str, IndexState]:
     """Return the state of each index of an advice, by the index's name.
 
-    ``entries``: of the table, oldest first. An approval stands until it is applied or withdrawn. Any other
-    entry that is older than the advice was known when the index was proposed again: the index is open.
+    ``entries``: of the table, oldest first. An approval stands until it is applied or withdrawn, or until
+    another set is approved in its place. Any other entry that is older than the advice was known when the
+    index was proposed again: the index is open.
     """
-    newest = newest_by_index(entries)
-    return {index.name: _state(newest.get(index.name), advised_at) for index in indexes}
+    known = list(entries)
+    newest, standing = newest_by_index(known), approved(known)
+    return {index.name: _state(newest.get(index.name), standing, advised_at) for index in indexes}
 
 
-def _state(entry: LedgerEntry | None, advised_at: datetime) -> IndexState:
-    if entry is None or (entry.event is not Event.APPROVED and entry.at < advised_at):
+def _state(entry: LedgerEntry | None, standing: Sequence[LedgerEntry], advised_at: datetime) -> IndexState:
+    if entry is None:
+        return IndexState(OPEN)
+    if entry not in standing if entry.event is Event.APPROVED else entry.at < advised_at:
         return IndexState(OPEN)
     return IndexState(entry.event.value, entry)

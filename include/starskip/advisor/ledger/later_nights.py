@@ -1,4 +1,4 @@
-"""What applied changes save by later logs: the entries that a query of a shape read before, and reads now.
+"""The savings of applied changes by later logs: the entries that a query of a shape read before, and now.
 
 A shape that the approving night did not know cannot be compared; it counts in what is not covered.
 """
@@ -28,7 +28,7 @@ class ShapeCost:
 
 @dataclass(frozen=True, slots=True)
 class LaterSaving:
-    """What a night's queries of known shapes read less than before, as shares.
+    """The savings of a night's queries of known shapes, as shares of what they would have read before.
 
     ``covered_ratio``: the share of the night's queries that are of known shapes. ``time_ratio``: None if not
     all of their times are logged.

@@ -36,8 +36,11 @@ def ledger_rows(store: ArtefactStore, table: str | None = None) -> pa.Table:
 def add_entries(
     store: ArtefactStore, entries: Sequence[LedgerEntry], *, created_at: datetime, created_by: str
 ) -> None:
-    """Add entries in one commit; entries that others add meanwhile stay."""
-    if not entries:
+    """Add entries in one commit; entries that others add meanwhile stay.
+
+    An experiment adds none: what it tried was never advised.
+    """
+    if not entries or store.experiment is not None:
         return
     staged = store.staged_write(ARTEFACT, CURRENT)
     by_table: dict[str, list[LedgerEntry]] = {}

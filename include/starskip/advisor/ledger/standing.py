@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from math import ceil
 
@@ -23,14 +24,18 @@ def newest_by_index(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
 
 
 def approved(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """Return the approvals of one table's newest advice that are neither applied nor withdrawn."""
-    standing = [each for each in newest_by_index(entries).values() if each.event is Event.APPROVED]
-    newest = max((each.at for each in standing), default=None)
-    sources = {each.source for each in standing if each.at == newest}
-    return [each for each in standing if each.source in sources]
+    """Return what a table's newest approval named, but for what was applied or withdrawn since.
+
+    An approval names all that then stands approved (``decide``): what it does not name, it replaces.
+    """
+    known = list(entries)
+    newest = max((each.at for each in known if each.event is Event.APPROVED), default=None)
+    return [
+        each for each in newest_by_index(known).values() if each.event is Event.APPROVED and each.at == newest
+    ]
 
 
-def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange:
+def approved_advice(table: str, entries: Sequence[LedgerEntry]) -> AdvisedChange:
     """Return what is approved for a table and not applied yet; raises MissingSource if there is nothing."""
     found = approved(entries)
     if not found:
@@ -40,15 +45,23 @@ def approved_advice(table: str, entries: Iterable[LedgerEntry]) -> AdvisedChange
             source=table,
         )
     newest = found[-1]
-    indexes = tuple(each.index for each in found)
-    return AdvisedChange(
-        newest.table,
-        newest.source,
-        indexes,
-        newest.table_predicted_saving_ratio,
-        newest.interval,
-        newest.table_predicted_time,
+    change = AdvisedChange(newest.table, newest.source, tuple(each.index for each in found))
+    if not _is_whole(found, [each for each in entries if each.at == newest.at]):
+        return change
+    return replace(
+        change,
+        saving_ratio=newest.table_predicted_saving_ratio,
+        interval=newest.interval,
+        time=newest.table_predicted_time,
     )
+
+
+def _is_whole(found: Iterable[LedgerEntry], decided: Iterable[LedgerEntry]) -> bool:
+    """Return whether what stands approved is what was approved together: of a part no saving is known."""
+    standing, together = (
+        {each.index.name for each in some if not each.index.is_drop} for some in (found, decided)
+    )
+    return standing == together
 
 
 def refused_again(
@@ -69,12 +82,10 @@ def refused_again(
     entry = refusals.get(name)
     if entry is None or entry.event not in _REFUSALS:
         return ""
-    until = entry.until
-    if entry.event is not Event.DEFERRED:
-        until = entry.at.date() + timedelta(days=cool_down_days)
-        before = entry.index.alone_ratio
-        if before is not None and alone_ratio >= before * (1 + gain_ratio):
-            return ""
+    before = entry.index.alone_ratio
+    if entry.event is not Event.DEFERRED and before is not None and alone_ratio >= before * (1 + gain_ratio):
+        return ""
+    until = proposed_again_from(entry, cool_down_days)
     if until is None or today >= until:
         return ""
     words = {
@@ -85,6 +96,13 @@ def refused_again(
     }[entry.event]
     why = f": {entry.reason or entry.detail}" if entry.reason or entry.detail else ""
     return f"it was {words} on {entry.at.date()}{why}; it is proposed again from {until} on"
+
+
+def proposed_again_from(entry: LedgerEntry, cool_down_days: int) -> date | None:
+    """Return the day from which an index may be proposed again; None of an entry that refuses nothing."""
+    if entry.event is Event.DEFERRED:
+        return entry.until
+    return entry.at.date() + timedelta(days=cool_down_days) if entry.event in _REFUSALS else None
 
 
 def reload_rate(entries: Iterable[LedgerEntry]) -> float | None:

@@ -54,7 +54,7 @@ STAGES = (
         "select_indexes",
         artefact="recommendations",
         made_of="votes",
-        beside=("skipping_shapes", "skipping_advice", "secondary_advice"),
+        beside=("questions", "skipping_shapes", "skipping_advice", "secondary_advice"),
     ),
     Stage(
         "build_star_trees",

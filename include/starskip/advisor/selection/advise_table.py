@@ -52,15 +52,20 @@ from starskip.tables.table_overview import TableOverview
 
 def advise_table(question: TableQuestion) -> TableAdvice:
     """Return the advice for one table; applied as a whole, it breaks no rule of table configs."""
-    advice = _advised(question)
+    return advice_and_votes(question)[0]
+
+
+def advice_and_votes(question: TableQuestion) -> tuple[TableAdvice, Tonight]:
+    """Return the advice for one table, and what was known before it was chosen."""
+    advice, tonight = _advised(question)
     while question.overview is not None:
         breaking = _breaking(question, question.overview, advice)
         if breaking is None:
             break
         overview = barred_also(question.overview, *breaking)
         question = replace(question, overview=overview)
-        advice = _advised(question)
-    return advice
+        advice, tonight = _advised(question)
+    return advice, tonight
 
 
 def _breaking(
@@ -87,7 +92,7 @@ def _breaking(
     return None
 
 
-def _advised(question: TableQuestion) -> TableAdvice:
+def _advised(question: TableQuestion) -> tuple[TableAdvice, Tonight]:
     tonight = tonight_of(question)
     times = fit_shape_times(question.shapes)
     doubts = mistrust(times, question.settings.latency.r2_threshold)
@@ -125,7 +130,9 @@ def _advised(question: TableQuestion) -> TableAdvice:
         ),
         fresh=fresh_choice(judged, answers, columns, times if judged is by_time else None),
     )
-    return advice if by_time is None or times is None else _with_times(advice, by_time, times, told)
+    if by_time is not None and times is not None:
+        advice = _with_times(advice, by_time, times, told)
+    return advice, tonight
 
 
 def _unit(tonight: Tonight, times: ShapeTimes | None, doubts: str) -> str:

@@ -135,6 +135,15 @@ def chosen_answers(
     )
 
 
+def given_answers(
+    answers: Sequence[AnswerCandidate], lists: Sequence[VoteList], indexes: IndexSet
+) -> ChosenAnswers:
+    """Return given answers beside given indexes, with the shapes that each serves."""
+    ordered = tuple(sorted(answers, key=lambda each: (each.rank, each.index)))
+    served = _answered(Choice(indexes, ordered, 0.0, 0.0), lists)
+    return ChosenAnswers(ordered, served, indexes=indexes)
+
+
 def skip_lists(skips: Sequence[FileSkips]) -> list[VoteList]:
     """Return a vote list for each group of files that the same indexes skip.
 

@@ -1,4 +1,4 @@
-"""What the last advice and earlier nights changed of a night's choice, as values."""
+"""The part of the last advice and of earlier nights in a night's choice, as values."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class OtherChoice:
 
 @dataclass(frozen=True, slots=True)
 class FreshChoice:
-    """What the past changed; a choice that is the advised one is None.
+    """The part of the past in a choice; another choice that is the advised one is None.
 
     ``fresh``: by the votes of all nights, without the last advice. ``tonight``: by this night's queries
     alone, of which the advised set saves ``tonight_saving``; None if no earlier night votes.

@@ -31,8 +31,10 @@ from starskip.advisor.selection.vote_list import (
     total_saving,
 )
 from starskip.advisor.workload.logged_queries import LoggedQueries, logged_queries
+from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.advisor.workload.unlogged_texts import REDACTED_ERROR_RATIO, UnloggedTexts
+from starskip.settings import Settings
 from starskip.sql.predicate import Operator, leaves
 from starskip.sql.query_shape import QueryShape, parsed_shape
 
@@ -184,7 +186,13 @@ def tonight_of(question: TableQuestion) -> Tonight:
         tonight,
         window,
         drop_evidence([tonight, *(votes_of for _, votes_of in earlier)]),
-        _budget(question, window, log),
+        budget_of(
+            question.settings,
+            model_error_ratio(
+                question.shapes, log.unlogged_texts, question.settings.advice.model_error_ratio
+            ),
+            window.shapes,
+        ),
         offers,
         barred,
         decided,
@@ -210,18 +218,17 @@ def _of_candidates(window: NightVotes, question: TableQuestion) -> NightVotes:
     return replace(window, lists=lists_of(window.lists, candidates))
 
 
-def _budget(question: TableQuestion, window: NightVotes, log: LoggedQueries) -> Budget:
-    terms = question.settings.advice
+def budget_of(settings: Settings, error_ratio: float, shapes: Mapping[str, ShapeEntries]) -> Budget:
+    """Return the terms of the choice; ``error_ratio``: the model's, ``shapes``: of all nights that vote."""
+    terms = settings.advice
     wanted = terms.desirable_entries_scanned_in_filter
     return Budget(
         terms.max_indexes,
         terms.min_gain_ratio,
-        model_error_ratio(question.shapes, log.unlogged_texts, terms.model_error_ratio),
+        error_ratio,
         storage_bytes=terms.index_budget_bytes,
         switch_gain_ratio=terms.switch_gain_ratio,
-        desirable=None
-        if wanted is None
-        else DesirableEntries(wanted, terms.desirable_query_ratio, window.shapes),
+        desirable=None if wanted is None else DesirableEntries(wanted, terms.desirable_query_ratio, shapes),
         time_s=terms.choice_time_s,
     )
 

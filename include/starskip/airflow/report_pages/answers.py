@@ -66,7 +66,7 @@ def download_answer(content: bytes, file_name: str) -> Response:
 def links_of(request: Request, dag: NightlyDag | None = None) -> PageLinks:
     """Return the links of the pages of ``dag``, by default of all, below their mount in Airflow."""
     root = request.scope.get("root_path", "")
-    return PageLinks(f"{root}/dags/{quote(dag.dag_id, safe='')}" if dag else root)
+    return PageLinks(f"{root}/dags/{quote(dag.dag_id, safe='')}", dag.experiment) if dag else PageLinks(root)
 
 
 def answer_errors(app: FastAPI) -> None:

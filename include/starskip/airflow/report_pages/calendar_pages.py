@@ -20,12 +20,12 @@ from starskip.airflow.report_pages.dag_runs import active_runs
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
+from starskip.reports.calendar_year import calendar_year
 from starskip.reports.night_days import days_between, night_days
-from starskip.reports.render_calendar import Chosen, backfill_command, months_until, render_calendar
+from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.reports.render_pages import Message
 from starskip.reports.report_lists import report_nights
 
-MONTHS_A_PAGE = 12
 _MOST_CHOSEN = 366
 
 router = APIRouter()
@@ -51,20 +51,15 @@ def calendar(
     if asked:
         days = night_days(night, asked, active)
         chosen = Chosen(days, backfill_command(dag.dag_id, days), _is_permitted(request, user))
-    nights = report_nights(night)
-    oldest = min([complete, *nights[-1:], *asked[:1]])
-    end = night_date(until) if until else (asked or (complete,))[-1]
-    if not until and oldest >= months_until(complete, MONTHS_A_PAGE)[0]:
-        end = complete
-    begin, behind = months_until(min(end, complete), MONTHS_A_PAGE)
-    begin = max(begin, min(oldest, behind).replace(day=1))
+    end = night_date(until) if until else None
+    year = calendar_year(report_nights(night), [*asked[:1], *asked[-1:]], end, complete)
     shown = render_calendar(
         links_of(request, dag),
         dag.dag_id,
-        night_days(night, days_between(begin, behind), active),
+        night_days(night, days_between(year.first, year.last), active),
         chosen=chosen,
-        older=begin - timedelta(days=1) if oldest < begin else None,
-        newer=min(complete, behind + timedelta(days=360)) if behind < complete else None,
+        older=year.older,
+        newer=year.newer,
         last_complete=complete,
         alarms=alarms(),
     )
@@ -85,13 +80,13 @@ def repeat(
     run = trigger_dag(
         dag.dag_id,
         conf={"run_date": day.isoformat()},
-        note=f"Night of {day.isoformat()}",
         triggered_by=DagRunTriggeredByType.UI,
         triggering_user_name=user.get_name(),
         session=session,
     )
     if run is None:
         raise HTTPException(409, Message("Not started", "Airflow has started no run of that night."))
+    run.note = f"Night of {day.isoformat()}"  # which the list of runs shows, whose names tell no night
     return see_other(links.run(run.run_id))
 
 

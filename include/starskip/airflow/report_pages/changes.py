@@ -15,6 +15,9 @@ from fastapi.responses import RedirectResponse
 
 from starskip.reports.render_pages import Message
 
+Form = Mapping[str, Sequence[str]]
+"""The values of each field of a form."""
+
 MAX_BODY_BYTES = 64 * 1024
 MAX_FIELDS = 1000
 
@@ -51,7 +54,7 @@ def _is_own_origin(request: Request) -> bool:
     return origin.scheme in (request.url.scheme, "https") and origin.netloc in hosts
 
 
-async def posted_form(request: Request) -> Mapping[str, Sequence[str]]:
+async def posted_form(request: Request) -> Form:
     """Return the fields of the form that one of our pages posts; raises HTTPException for anything else."""
     require_same_origin(request)
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
@@ -68,11 +71,11 @@ async def posted_form(request: Request) -> Mapping[str, Sequence[str]]:
         raise HTTPException(422, _NO_FORM) from error
 
 
-PostedForm = Annotated[Mapping[str, Sequence[str]], Depends(posted_form)]
+PostedForm = Annotated[Form, Depends(posted_form)]
 """The fields of a form of our own pages, as an argument of a route that changes something."""
 
 
-def field_of(form: Mapping[str, Sequence[str]], name: str) -> str:
+def field_of(form: Form, name: str) -> str:
     """Return the one value of a field without space around it, empty if there is none."""
     values = form.get(name, ())
     return values[0].strip() if len(values) == 1 else ""

@@ -11,6 +11,7 @@ from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, status_of
 from starskip.errors import MissingSource
+from starskip.night.experiments import experiments_of
 from starskip.reports.render_pages import render_night
 from starskip.reports.report_lists import night_rows, report_nights
 
@@ -31,5 +32,14 @@ def night(request: Request, dag: AskedDag, run_date: str, like: Text = "", after
     older = next((each for each in nights if each < night.run_date), None)
     newer = next((each for each in reversed(nights) if each > night.run_date), None)
     links = links_of(request, dag)
-    shown = render_night(links, night.run_date, found, like=like, older=older, newer=newer, has_filter=True)
+    shown = render_night(
+        links,
+        night.run_date,
+        found,
+        like=like,
+        older=older,
+        newer=newer,
+        has_filter=True,
+        experiments=experiments_of(night),
+    )
     return page_answer(shown, status_of(found))

@@ -53,7 +53,8 @@ def run(
     found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if found is None:
         raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
-    night, state = night_of_run(dag, found), str(found.state)
+    dag, night = night_of_run(dag, found)
+    state = str(found.state)
     ends = [each for each in night_runs(night) if each.run_id == found.run_id]
     shown = RunPage(
         found.run_id,

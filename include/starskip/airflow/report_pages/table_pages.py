@@ -10,9 +10,12 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
+from starskip.airflow.report_pages.deciders import MayDecide
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
+from starskip.night.experiments import experiments_of
+from starskip.reports.decision_forms import decision_forms
 from starskip.reports.page_links import DOCUMENTS
 from starskip.reports.published_reports import (
     published_document,
@@ -30,18 +33,23 @@ NIGHTS_OF_TREND = 14
 Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
 """The anchor of a section of a report."""
 
+Decided = Annotated[str, Query(pattern="^[a-z_]{0,20}$")]
+"""The kind of decision that led to a page."""
+
 router = APIRouter()
 page = partial(router.api_route, methods=READING)
 
 
 @page("/dags/{dag_id}/tables/{name}")
-def newest(request: Request, dag: AskedDag, name: str) -> Response:
+def newest(
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, decided: Decided = ""
+) -> Response:
     """Return the newest advice on one table."""
     night = stored_night(dag, ANY_NIGHT)
     run_date = newest_night(night, page_name_of(name))
     if run_date is None:
         raise MissingSource(f"there is no report of {name}", source=name)
-    return _advice(request, dag, name, run_date)
+    return _advice(request, dag, name, run_date, decided, may_decide=may_decide)
 
 
 @page("/dags/{dag_id}/tables/{name}/history")
@@ -58,9 +66,12 @@ def history(request: Request, dag: AskedDag, name: str, before: Text = "") -> Re
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}")
-def advice(request: Request, dag: AskedDag, name: str, run_date: str) -> Response:
+def advice(
+    request: Request, dag: AskedDag, may_decide: MayDecide, name: str, run_date: str, decided: Decided = ""
+) -> Response:
     """Return the advice of one night on one table."""
-    return _advice(request, dag, page_name_of(name), night_date(run_date))
+    of_night = night_date(run_date)
+    return _advice(request, dag, page_name_of(name), of_night, decided, may_decide=may_decide)
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/evidence")
@@ -69,7 +80,8 @@ def evidence(request: Request, dag: AskedDag, name: str, run_date: str, section:
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, section))
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_report_frame(links, table, night.run_date, section, experiments))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
@@ -85,10 +97,16 @@ def document(dag: AskedDag, name: str, run_date: str, document: str) -> Response
     return download_answer(content, f"{name}-{night.date_text}-{document}")
 
 
-def _advice(request: Request, dag: AskedDag, name: str, run_date: date) -> Response:
+def _advice(
+    request: Request, dag: AskedDag, name: str, run_date: date, decided: str, *, may_decide: bool
+) -> Response:
     night = stored_night(dag, run_date)
     table = published_table(night, name)
-    evidence, whole = published_evidence(night, table), published_page(night, table)
-    neighbours = neighbour_nights(night, table)
+    whole, evidence = published_page(night, table), published_evidence(night, table)
+    older, newer = neighbour_nights(night, table)
+    # It is the newest advice that one decides on, and no experiment.
+    may_decide = may_decide and newer is None and dag.experiment is None
+    forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
+    links, experiments = links_of(request, dag), experiments_of(night)
     rows = table_rows(night, name, before=run_date + timedelta(days=1), nights=NIGHTS_OF_TREND).rows
-    return page_answer(render_table(links_of(request, dag), evidence, whole, *neighbours, rows))
+    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments, rows))

@@ -1,0 +1,55 @@
+"""The state of each advised index of a table and night, and the forms by which a person decides on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.ledger.advised_index import AdvisedIndex
+from starskip.advisor.ledger.index_states import IndexState, index_states
+from starskip.advisor.ledger.ledger import ledger_entries
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.stored_question import settings_of_advice
+from starskip.errors import MissingSource
+from starskip.reports.decision_words import state_words
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionForms:
+    """The advised indexes by name, each with its state and that state in words.
+
+    ``may_decide``: forms are shown only to whom they work. ``decided``: what was just decided, such as
+    "approved", empty if nothing was.
+    """
+
+    indexes: Mapping[str, AdvisedIndex]
+    states: Mapping[str, IndexState]
+    words: Mapping[str, str]
+    may_decide: bool = False
+    decided: str = ""
+
+    @property
+    def in_order(self) -> Sequence[AdvisedIndex]:
+        """The advised indexes, best first."""
+        return list(self.indexes.values())
+
+
+def decision_forms(
+    night: Night, table: str, advised_at: datetime, *, may_decide: bool, decided: str
+) -> DecisionForms | None:
+    """Return the states and forms of the night's advice; None where only its report is left."""
+    try:
+        indexes = change_of_night(night, table).indexes
+    except MissingSource:
+        return None
+    states = index_states(indexes, ledger_entries(night.store, table), advised_at)
+    terms = settings_of_advice(night, table).deployment
+    return DecisionForms(
+        {each.name: each for each in indexes},
+        states,
+        {name: state_words(state, terms) for name, state in states.items()},
+        may_decide,
+        decided,
+    )
