@@ -107,7 +107,7 @@ def poisoned(value: Any, payload: str) -> Any:
         }
         for name in {"reason", "drift", "drops_withheld", "run_note"} & changes.keys():
             # Without a text a line is left out.
-            changes[name] = changes[name] or " "
+            changes[name] = changes[name] if changes[name].strip() else "x"
         return replace(value, **changes)
     return value
 
