@@ -87,7 +87,7 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
         "report": render_report_frame(LINKS, text, DAY),
-        "table": render_table(LINKS, poisoned, b"", DAY, DAY),
+        "table": render_table(LINKS, poisoned, b"", DAY, DAY, rows=rows),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
 

@@ -14,8 +14,10 @@ from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.overview import Fault, Overview, TableRow
 from starskip.reports.overview_filter import OverviewFilter
 from starskip.reports.page_links import PageLinks
+from starskip.reports.render_html import render_html
 from starskip.reports.render_overview import render_overview
-from starskip.reports.render_pages import render_history, render_night
+from starskip.reports.render_pages import render_history, render_night, render_report_frame
+from starskip.reports.render_table import render_table
 from starskip.reports.report_row import ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
 from starskip.reports.trend import TrendPoint
@@ -56,6 +58,11 @@ PAGES = {
     "overview": lambda: overview_page(OverviewFilter()),
     "overview of nothing": lambda: overview_page(OverviewFilter("x", "open", "range")),
     "history": lambda: render_history(LINKS, "lineitem", RowPage(nights(), DAY), is_newest=False),
+    "table": lambda: render_table(
+        LINKS, milliseconds(), render_html(lineitem()).encode(), DAY, DAY, rows=nights()
+    ),
+    "evidence": lambda: render_report_frame(LINKS, "lineitem", DAY, "shapes"),
+    "report": lambda: render_html(milliseconds()).replace("<details>", "<details open>"),
     "night": lambda: render_night(
         LINKS, DAY, RowPage(nights()), older=DAY, has_filter=True, notes=("a note",)
     ),

@@ -8,7 +8,7 @@ from datetime import date
 from typing import Any
 
 from starskip.night.experiments import ExperimentRun
-from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
+from starskip.reports.history_chart import NARROW, HistoryChart, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 from starskip.reports.report_row import ReportRow, RowPage, gaps_between
@@ -54,7 +54,6 @@ def render_night(
 
 def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bool = True) -> str:
     """Return one table over the nights: its saving as a chart, its chosen sets and how they changed."""
-    points = [_point(links, row) for row in page.rows if row.summary]
     behind = [*(row.run_date for row in page.rows[1:]), page.older]
     older = page.older and links.history(table, before=page.older.isoformat())
     return rendered_page(
@@ -65,7 +64,7 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
             (row, _change(row, page.rows[i + 1 :]), gaps_between(page.gaps, row.run_date, next_one))
             for i, (row, next_one) in enumerate(zip(page.rows, behind, strict=True))
         ],
-        charts=list(filter(None, (history_chart(points), history_chart(points, width=NARROW)))),
+        charts=history_charts(links, page.rows),
         is_newest=is_newest,
         older=older,
         since=page.older,
@@ -89,6 +88,12 @@ def render_report_frame(
 def render_message(links: PageLinks, message: Message) -> str:
     """Return a page that says only ``message``."""
     return rendered_page("page_message.html.j2", links=links, message=message)
+
+
+def history_charts(links: PageLinks, rows: Sequence[ReportRow]) -> Sequence[HistoryChart]:
+    """Return the saving over the nights of these rows, wide and narrow; nothing of fewer than two nights."""
+    points = [_point(links, row) for row in rows if row.summary]
+    return list(filter(None, (history_chart(points), history_chart(points, width=NARROW))))
 
 
 def _point(links: PageLinks, row: ReportRow) -> HistoryPoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -28,6 +28,7 @@ from starskip.reports.render_table import render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
+NIGHTS_OF_TREND = 14
 
 Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
 """The anchor of a section of a report."""
@@ -107,4 +108,5 @@ def _advice(
     may_decide = may_decide and newer is None and dag.experiment is None
     forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
     links, experiments = links_of(request, dag), experiments_of(night)
-    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments))
+    rows = table_rows(night, name, before=run_date + timedelta(days=1), nights=NIGHTS_OF_TREND).rows
+    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments, rows))
