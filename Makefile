@@ -35,7 +35,7 @@ night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-what-if bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-intersection bench-install requirements wheel settings-page ui clean
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-intersection bench-install requirements wheel settings-page ui clean bench-backfills bench-what-if
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -145,6 +145,12 @@ bench-lake-formats: java $(INSTALLED) ## Print what skipping adds to Delta and t
 
 bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table of 100,000 files take to be listed, and the memory (ARGS="--files 1000000")
 	@$(PYTHON) benchmarks/lake_listing.py $(ARGS)
+
+bench-ui: java $(INSTALLED) ## Print the time and bytes of each report page over 1,000 tables and 365 nights (ARGS="--tables 200")
+	@$(PYTHON) benchmarks/report_pages.py $(ARGS)
+
+bench-backfills: $(INSTALLED) ## Create fifty backfills beside Airflow's page on its SQLite file, and count what goes wrong (ARGS="--tries 20")
+	@$(PYTHON) benchmarks/backfills.py $(ARGS)
 
 requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in anew into the pinned .txt files, for each Python
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 requirements.in -o requirements.txt

@@ -364,5 +364,6 @@ def test_groups_stand_in_the_order_of_a_night_and_are_fields_of_the_settings() -
         "deployment",
         "reports",
         "retention",
+        "notifications",
     ]
     assert all(getattr(Settings(), group.group) == group for group in Settings().groups)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starskip.number_text import percent, size
-from starskip.settings.written_number import number_pattern, number_words, written_number
+from starskip.settings.written_number import number_words, written_number
 
 SIZES = st.integers(0, 10**17)
 SHARES = st.floats(0, 1)
@@ -80,11 +78,3 @@ def test_a_plain_number_means_itself_in_every_unit(number: int) -> None:
         assert written_number(str(number), unit, is_whole=True) == number
         assert written_number(f"{number:,}", unit, is_whole=True) == number
         assert written_number(f"{number:_}", unit, is_whole=True) == number
-
-
-@given(SIZES, SHARES)
-def test_the_pattern_of_the_form_takes_what_is_printed(size_bytes: int, ratio: float) -> None:
-    taken = re.search(number_pattern("bytes"), number_words(size_bytes, "bytes"))
-    assert bool(taken) == (size_bytes > 0)
-    assert re.search(number_pattern("share"), f"{ratio:.6f}")
-    assert re.search(number_pattern("share"), f"{ratio * 100:.3f}%")

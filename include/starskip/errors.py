@@ -44,6 +44,10 @@ class MissingSource(SourceError):
     """A path that names nothing at all."""
 
 
+class MissingLog(SourceError):
+    """A night without a record of its day in any log."""
+
+
 class NotPlainFiles(SourceError):
     """A folder of a table format: its own log or metadata decides which rows of the files count."""
 

@@ -45,6 +45,13 @@ def percent(ratio: float, decimals: int = 1) -> str:
     return f"{rounded:.{decimals}f} %".replace("-", "−")
 
 
+def points(difference: float) -> str:
+    """Return the difference of two ratios in points of percent, with its sign."""
+    rounded = round(difference * 100, 1)
+    sign = "−" if rounded < 0 else "+" if rounded > 0 else "±"
+    return f"{sign}{abs(rounded):.1f} points"
+
+
 def share(ratio: float) -> str:
     """Return a share as sentences show it: ``63 %``, ``4.6 %``, ``0.02 %``."""
     if abs(ratio) >= LEAST_WHOLE:

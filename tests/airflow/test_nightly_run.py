@@ -6,16 +6,21 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from report_cases import lineitem
+from starskip.advisor.run.night import Night
 from starskip.errors import ConfigError
+from starskip.night.experiments import note_experiment
 from starskip.reports.report_files import report_files
+from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.experiment import Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
@@ -111,6 +116,7 @@ def test_the_keys_of_the_connection_read_the_reports_too(night: Run, monkeypatch
     monkeypatch.setattr(
         nightly_run, "night_from_config", lambda *_: seen.append(os.environ["AWS_SECRET_ACCESS_KEY"])
     )
+    monkeypatch.setattr(nightly_run, "experiments_of", lambda *_: ())
     monkeypatch.setattr(nightly_run, "export_reports", lambda *_: {})
     connection = {"conn_type": "aws", "login": "a", "password": "of the connection"}
     monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", json.dumps(connection))
@@ -153,6 +159,46 @@ def test_copies_of_reports_are_readable_by_whom_one_says(
     copy = tmp_path / "copies" / NIGHT / "lineitem" / "report.json"
     assert copy.stat().st_mode & 0o777 == mode
     assert copy.parent.stat().st_mode & 0o777 == {0o600: 0o700, 0o644: 0o755}[mode]
+
+
+def test_an_experiment_is_said_to_be_one_and_its_copies_lie_beside_those_of_the_night(
+    night: Run, tmp_path: Path
+) -> None:
+    publish_nothing(tmp_path)
+    place = Experiment(NIGHT, "t-x")
+    store = ArtefactStore(storage_for(str(tmp_path / "artefacts")), experiment=place)
+    document = report_files(lineitem())["report.json"]
+    part = Part((store.staged_write("reports", NIGHT).write_file("lineitem", "report.json", document),))
+    tried = Night(
+        date(2026, 11, 20), store, Settings(), datetime.now(UTC), "manual__1", changed={"advice.unit": "ms"}
+    )
+    tried.publish("reports", {"lineitem": part})
+    note_experiment(tried, ["lineitem"])
+    assert "Experiment" not in night().stdout, "an earlier one"
+    note_experiment(replace(tried, started_at=datetime.now(UTC) + timedelta(minutes=1)), ["lineitem"])
+    ran = night()
+    assert "Experiment of run manual__1: advice.unit = ms; it is not the night's advice." in ran.stdout
+    assert "--publish yes" in ran.stdout
+    assert (tmp_path / "copies" / "experiments" / "t-x" / NIGHT / "lineitem" / "report.json").exists()
+    assert not (tmp_path / "copies" / NIGHT).exists()
+
+
+@pytest.mark.parametrize("publish", ["auto", "yes", "no"])
+def test_whether_to_publish_is_a_param(
+    night: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, publish: str
+) -> None:
+    from starskip.airflow import nightly_run
+
+    commands: list[list[str]] = []
+    publish_nothing(tmp_path)
+    night()
+    monkeypatch.setattr(
+        nightly_run, "follow_command", lambda command, *_: (commands.append(command), (0, None))[1]
+    )
+    given = ["--run-date", NIGHT, "--home", str(tmp_path / "home"), "--publish", publish]
+    CliRunner().invoke(nightly_run.nightly_run, [*given, "--set", "advice.max_indexes=3"])
+    asked = json.loads(commands[0][-1])
+    assert asked["publish"] == publish and asked["advice.max_indexes"] == 3
 
 
 def test_a_full_disk_is_one_line_that_names_it(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from starskip.errors import (
     CommitConflict,
     ConfigError,
+    MissingLog,
     SourceError,
     SourceOutage,
     StarskipError,
@@ -27,16 +28,24 @@ pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("de
         (CommitConflict("votes: other writers came first 100 times; run this step again"), False),
         (StorageError("votes/x.parquet: is damaged", location="x"), True),
         (SourceError("unknown table x", source="x"), True),
+        (MissingLog("no log of 2026-11-18", source="2026-11-18"), True),
         (ConfigError("night.yaml: tables must be a list", setting="tables"), True),
     ],
 )
 def test_only_what_may_pass_is_tried_again(error: StarskipError, is_final: bool) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
+    from starskip.airflow.failed_tasks import failed_tasks, is_log_missing
     from starskip.airflow.task_failure import failing_at_once
 
     left: dict[str, Any] = {}
-    task = SimpleNamespace(task_id="check_votes", xcom_push=lambda **pushed: left.update(pushed))
+    task = SimpleNamespace(
+        task_id="check_votes",
+        xcom_push=lambda key, value: left.update({key: value}),
+        xcom_pull=lambda task_ids, key: left.get(key),
+    )
     with pytest.raises(AirflowException) as caught, failing_at_once({"ti": task}):
         raise error
     assert isinstance(caught.value, AirflowFailException) == is_final
-    assert str(caught.value) == left["value"] == str(error)
+    failed = failed_tasks({"ti": task}, {"check_votes": "failed", "select": "success"})
+    assert failed == {"check_votes": str(error)} and str(caught.value) == str(error)
+    assert is_log_missing({"ti": task}, failed) == isinstance(error, MissingLog)

@@ -21,7 +21,15 @@ CHECKOUT = Path(__file__).parents[2]
 
 TAKEN: dict[str, list[Any]] = {
     "run_date": ["2026-11-20"],
-    "tables": [None, [], ["lineitem", "airline-Stats_2", "db.orders"], ["lineitem", ""]],
+    "tables": [
+        None,
+        [],
+        ["lineitem", "airline-Stats_2", "db.orders"],
+        ["lineitem", ""],
+        "lineitem",
+        "db.orders, lineitem",
+    ],
+    "publish": ["auto", "yes", "no"],
     "scoring.strategy": ["leapfrog", "estimation", "parser", "frequency"],
     "scoring.selectivity_threshold": [1, 2.5],
     "workload.entries_scanned_threshold": [0, 1_000_000],
@@ -59,10 +67,26 @@ TAKEN: dict[str, list[Any]] = {
     "reports.show_literals": [True, False],
 }
 
+FORM = (
+    "run_date",
+    "tables",
+    "publish",
+    "advice.max_indexes",
+    "advice.index_budget_bytes",
+    "advice.index_kinds",
+    "advice.unit",
+    "advice.min_gain_ratio",
+    "workload.look_back_nights",
+    "scoring.pinot_version",
+    "building.build_indexes",
+)
+
 REFUSED: dict[str, list[Any]] = {
     "run_date": ["20th of November", "2026-13-01", 20261120],
     "tables": [
-        "lineitem",
+        "lineitem; orders",
+        "--conf=x",
+        " , ",
         [" lineitem"],
         ["--conf=spark.submit.pyFiles=evil.py"],
         ["a,b"],
@@ -70,26 +94,23 @@ REFUSED: dict[str, list[Any]] = {
         ["x" * 201],
         [1],
     ],
+    "publish": ["maybe", None, True],
     "scoring.strategy": ["guess", ""],
     "scoring.selectivity_threshold": [-1, "all"],
     "workload.entries_scanned_threshold": [-1, 0.5],
     "workload.num_queries_threshold": [-1],
-    "scoring.untracked_inverted_index": [
-        '{"lineitem": ["l_orderkey"]}',
-        {"lineitem": "l_orderkey"},
-        {"a": [1]},
-    ],
+    "scoring.untracked_inverted_index": [{"lineitem": "l_orderkey"}, {"a": [1]}],
     "workload.query_weights": [2, {"lineitem": "twice"}, {"lineitem": -1}, ["lineitem"]],
     "scoring.pinot_version": ["latest", "1", "0.11; drop"],
     "advice.index_kinds": [["bitmap"], "inverted", ["inverted", "inverted"]],
-    "advice.max_indexes": [0, -8, 2.5, "8"],
+    "advice.max_indexes": [0, -8, 2.5, "8", 65],
     "advice.unit": ["seconds", "", 1],
-    "advice.min_gain_ratio": [-0.1, 1.1, "101%", "5", "-1%", "5 apples", "", "%"],
+    "advice.min_gain_ratio": [-0.1, 1.1, "101%", "5", "-1%", "5 apples", "%"],
     "advice.choice_time_s": [0, "soon"],
-    "advice.index_budget_bytes": [0, "0", "50 miles", "-1 MB", "MB", ""],
+    "advice.index_budget_bytes": [0, "0", "50 miles", "-1 MB", "MB"],
     "advice.desirable_entries_scanned_in_filter": [0],
     "advice.desirable_query_ratio": [2],
-    "workload.look_back_nights": [0, 3_651],
+    "workload.look_back_nights": [0, 32],
     "workload.look_back_decay_ratio": [-0.5, 1.5],
     "advice.switch_gain_ratio": [2],
     "advice.max_drop_loss_ratio": ["little"],
@@ -108,7 +129,7 @@ REFUSED: dict[str, list[Any]] = {
     "gates.max_not_understood_ratio": [-0.1, 2],
     "gates.max_unparsed_ratio": [-1],
     "gates.max_damaged_ratio": [1.1],
-    "reports.show_literals": ["yes", 2],
+    "reports.show_literals": ["perhaps", 2],
 }
 
 
@@ -120,10 +141,10 @@ def served(nightly: Any) -> Any:
     return DagSerialization.from_dict(DagSerialization.to_dict(nightly))
 
 
-def test_the_form_has_the_settings_that_have_a_title(served: Any) -> None:
-    titled = [each.place for each, _ in family_defaults().items() if each.facts.title]
-    assert list(served.params) == ["run_date", "tables", *titled]
-    assert set(TAKEN) == set(REFUSED) == set(served.params)
+def test_the_form_has_what_people_set_and_a_run_takes_every_setting_that_has_a_title(served: Any) -> None:
+    titled = {each.place for each, _ in family_defaults().items() if each.facts.title}
+    assert tuple(served.params) == FORM
+    assert set(FORM) < set(TAKEN) == set(REFUSED) == {"run_date", "tables", "publish", *titled}
 
 
 def test_settings_of_every_run_are_refused_by_name(served: Any) -> None:
@@ -132,14 +153,39 @@ def test_settings_of_every_run_are_refused_by_name(served: Any) -> None:
     # How exact the model is, what the log is, what is kept: that belongs into the configuration.
     for name in ("log.time_zone", "scoring.window_rows_per_table", "retention.nights", "max_indexes"):
         params = served.params.deep_merge({name: 3}).validate()
-        with pytest.raises(ConfigError, match=f"param '{name}' is not known: use run_date, tables, or"):
+        with pytest.raises(
+            ConfigError, match=f"param '{name}' is not known: use run_date, tables, publish, or"
+        ):
             requested(params, {name: 3})
 
 
 def test_no_field_corrects_a_number_in_silence(served: Any) -> None:
-    """Airflow's page puts the nearest of these two in place of a number that is beyond."""
+    """Airflow's page puts the nearest of the first two in place of a number that is beyond.
+
+    What the others refuse it calls a bad request: what is typed gets to the first task, which says why not.
+    """
     for name in served.params:
-        assert not {"minimum", "maximum"} & served.params.get_param(name).schema.keys()
+        schema = served.params.get_param(name).schema
+        assert not {"minimum", "maximum", "allOf", "pattern"} & schema.keys()
+        assert "enum" in schema or "examples" in schema or schema.get("format") == "date"
+
+
+def test_a_field_of_text_takes_what_is_typed_and_no_table_is_put_in_its_place(served: Any) -> None:
+    """A list to choose several from would put the first name that holds what was typed."""
+    assert served.params.get_param("tables").schema["type"][:2] == ["null", "string"]
+
+
+def test_the_values_in_force_are_shown(served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from starskip.airflow.configured_form import configured_form
+    from starskip.airflow.early_config import early_config
+
+    config = tmp_path / "night.yaml"
+    config.write_text("settings: {advice: {max_indexes: 5, index_budget_bytes: 32 MiB}}\n")
+    monkeypatch.setenv("STARSKIP_BUILDING__BUILD_INDEXES", "false")
+    form = configured_form(early_config(str(config)))
+    assert form["advice.max_indexes"].schema["values_display"]["null"] == "as configured: 5"
+    assert form["building.build_indexes"].schema["values_display"]["null"] == "as configured: false"
+    assert form["advice.index_budget_bytes"].description.endswith(" Configured: 32 MiB.")
 
 
 def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, tmp_path: Path) -> None:
@@ -176,7 +222,7 @@ def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
     assert "examples" not in form["tables"].schema
 
 
-@pytest.mark.parametrize("name", TAKEN)
+@pytest.mark.parametrize("name", FORM)
 def test_a_person_finds_a_title_a_help_text_and_the_configured_value_as_default(
     served: Any, name: str
 ) -> None:
@@ -184,14 +230,14 @@ def test_a_person_finds_a_title_a_help_text_and_the_configured_value_as_default(
     assert 3 < len(param.schema["title"]) < 60
     assert param.description.endswith(".")
     assert 20 < len(param.description) < 160
-    assert param.value is None
+    assert param.value == ("auto" if name == "publish" else None)
     # The form does not let a field be emptied again whose type leaves null out.
-    assert "null" in param.schema["type"]
+    assert ("null" in param.schema["type"]) == (name != "publish")
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in TAKEN for value in TAKEN[name]])
 def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, name: str, value: Any) -> None:
-    params = served.params.deep_merge({name: value}).validate()
+    params = served.params.deep_merge({"publish": "yes", name: value}).validate()
     assert params[name] == value
     request = requested(params, {name: value})
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
@@ -199,7 +245,7 @@ def test_what_makes_sense_is_taken_by_airflow_and_by_the_stages(served: Any, nam
     if name in request.settings:
         asked = laid_over(request.settings)
         assert asked == laid_over({name: of_setting(value)})
-    elif name not in ("run_date", "tables"):
+    elif "." in name:
         assert value in ([], {})
 
 
@@ -212,17 +258,19 @@ def of_setting(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]])
-def test_what_makes_no_sense_is_refused_by_name_before_there_is_a_run(
+def test_what_makes_no_sense_is_refused_by_name_by_airflow_or_by_the_first_task(
     served: Any, name: str, value: Any
 ) -> None:
     from airflow.exceptions import ParamValidationError
+    from starskip.errors import ConfigError
 
     # Airflow 3.2 raises a ValueError.
-    with pytest.raises((ParamValidationError, ValueError)) as refused:
-        served.params.deep_merge({name: value}).validate()
+    with pytest.raises((ParamValidationError, ValueError, ConfigError)) as refused:
+        params = served.params.deep_merge({name: value}).validate()
+        requested(params, {name: value})
     first_line = str(refused.value).splitlines()[0]
-    assert first_line.startswith(f"Invalid input for param {name}: ")
-    assert len(first_line) < 400
+    assert first_line.removeprefix("Invalid input for param ").removeprefix("arguments: ").startswith(name)
+    assert len(first_line) < 500
 
 
 def test_empty_lines_of_the_form_name_no_table_and_blank_names_alone_do_not_mean_all(served: Any) -> None:
@@ -230,6 +278,8 @@ def test_empty_lines_of_the_form_name_no_table_and_blank_names_alone_do_not_mean
 
     params = served.params.deep_merge({"tables": ["", "lineitem", ""]}).validate()
     assert requested(params, {"tables": ["", "lineitem", ""]}).tables == ("lineitem",)
+    typed = {"tables": " orders,lineitem  orders,"}
+    assert requested(served.params.deep_merge(typed).validate(), typed).tables == ("orders", "lineitem")
     params = served.params.deep_merge({"tables": [""]}).validate()
     with pytest.raises(ConfigError, match="tables holds blank names only: name a table, or leave it out"):
         requested(params, {"tables": [""]})
@@ -256,21 +306,21 @@ def test_an_object_that_is_too_long_for_a_command_line_is_refused_by_name(served
         requested(params, asked)
 
 
-def test_the_fields_stand_in_sections_with_night_and_tables_first(served: Any) -> None:
-    sections = [served.params.get_param(name).schema.get("section") for name in served.params]
-    assert sections[:2] == [None, None]
-    assert None not in sections[2:]
-    # The form shows a section where its first field stands: one that is split would be torn apart.
-    assert sections == sorted(sections, key=sections.index)
-
-
 def test_a_misspelt_param_is_refused_by_the_first_task_since_airflow_would_take_it(served: Any) -> None:
     from starskip.errors import ConfigError
 
     params = served.params.deep_merge({"tabels": ["lineitem"]}).validate()
     assert params["tables"] is None
-    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, or a"):
+    with pytest.raises(ConfigError, match="param 'tabels' is not known: use run_date, tables, publish, or a"):
         requested(params, {"tabels": ["lineitem"]})
+
+
+def test_other_defaults_of_the_dag_file_are_its_configuration(served: Any) -> None:
+    asked = {"advice.max_indexes": 4}
+    params = served.params.deep_merge(asked).validate()
+    assert requested(params, asked).changed == ("advice.max_indexes",)
+    of_dag = requested(params, {})
+    assert not of_dag.changed and of_dag.settings == {"advice.max_indexes": "4"}
 
 
 def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served: Any) -> None:

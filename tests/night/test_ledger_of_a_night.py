@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
-from starskip.advisor.ledger.ledger import add_entries
+from starskip.advisor.ledger.ledger import add_entries, ledger_entries
+from starskip.advisor.ledger.seen_applied import GONE
 from starskip.advisor.ledger.standing import LEAST_APPLICATIONS
+from starskip.advisor.ledger.standing import approved as approved_now
 
 DECIDED = datetime(2026, 11, 19, 8, tzinfo=UTC)
 AGAIN = ("select_indexes", "write_report")
@@ -50,3 +54,56 @@ def test_what_was_rejected_is_left_out_and_what_was_missed_widens_intervals(lab:
     told = lab.report("airlineStats")["applied"]
     assert [each["outcome"] for each in told["changes"]] == ["kept"] * LEAST_APPLICATIONS
     assert told["drift"] == "measured savings are 20.0 % of all entries less than predicted (5 applications)"
+
+
+TREE = {
+    "dimensionsSplitOrder": ["l_shipmode", "l_linestatus"],
+    "functionColumnPairs": ["COUNT__*", "SUM__l_tax"],
+    "maxLeafRecords": 10_000,
+}
+
+
+def test_what_is_approved_is_seen_applied_in_the_config_once_and_gone_when_it_is_gone(lab: Any) -> None:
+    night = lab.run()
+    advice = change_of_night(night, "lineitem")
+    first = next(each for each in advice.indexes if each.family == "inverted")
+    tree = AdvisedIndex(
+        "star_tree", ("l_shipmode",), {"tableIndexConfig": {"starTreeIndexConfigs": [TREE]}}, 0.1
+    )
+    other = AdvisedIndex("inverted", ("l_tax",), {"tableIndexConfig": {"invertedIndexColumns": ["l_tax"]}})
+    approved = [
+        LedgerEntry("lineitem", DECIDED, "ann", Event.APPROVED, index, advice.source, interval=(0.4, 0.6))
+        for index in (first, tree, other)
+    ]
+    add_entries(night.store, approved, created_at=DECIDED, created_by="test")
+    config = lab.root / "lineitem.json"
+    night = replace(night, table_config_paths=[str(config)])
+
+    def seen_with(columns: list[str], trees: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+        before = len(ledger_entries(night.store))
+        held = {"invertedIndexColumns": columns, "starTreeIndexConfigs": trees}
+        config.write_text(
+            json.dumps({"tableName": "lineitem_OFFLINE", "tableType": "OFFLINE", "tableIndexConfig": held})
+        )
+        lab.run(night, ["select_indexes"])
+        new = ledger_entries(night.store)[before:]
+        return sorted((each.index.name, each.event.value, each.reason) for each in new)
+
+    # The order of a tree's functions means nothing.
+    written = {**TREE, "functionColumnPairs": ["SUM__l_tax", "COUNT__*"]}
+    assert seen_with(list(first.columns), [written]) == [
+        (first.name, "applied", ""),
+        (tree.name, "applied", ""),
+    ]
+    newest = ledger_entries(night.store)[-1]
+    assert (newest.who, newest.source, newest.interval) == (
+        "the night of 2026-11-20",
+        advice.source,
+        (0.4, 0.6),
+    )
+    assert seen_with(list(first.columns), [written]) == []
+    assert seen_with(list(first.columns), []) == [(tree.name, "taken_back", GONE)]
+    assert seen_with(list(first.columns), []) == []
+    assert seen_with(list(first.columns), [written]) == [(tree.name, "applied", "")]
+    # What is applied is not approved any more, what was never seen still is.
+    assert [each.index.name for each in approved_now(ledger_entries(night.store))] == [other.name]

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from published_parts import report_part
 from report_cases import lineitem
-from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
+from starskip.advisor.run.gate_verdicts import STOPPED, GateCheck, GateVerdict, publish_verdicts
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import MissingSource, StorageError
 from starskip.night.night_runs import failed_run, night_runs, note_run
-from starskip.reports import report_lists
+from starskip.reports import overview as overview_of_tables
+from starskip.reports.overview import NIGHTS_LOOKED_AT, overview
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import published_document, published_page, published_table
 from starskip.reports.render_html import content_security_policy, keeps_policy
@@ -25,11 +26,11 @@ from starskip.reports.report_files import report_files
 from starskip.reports.report_lists import (
     neighbour_nights,
     night_rows,
-    recent_nights,
     report_nights,
     table_rows,
 )
-from starskip.reports.report_row import NightRows, ReportRow
+from starskip.reports.report_row import ReportRow
+from starskip.reports.report_summary import SUMMARY, report_summary
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
@@ -39,6 +40,7 @@ from starskip.storage.storage_for import storage_for
 pytestmark = pytest.mark.slow
 
 FIRST = date(2026, 11, 1)
+SUMMARY_OF_A_NIGHT = report_summary(lineitem())
 
 
 def night_of(folder: Path, run_date: date = FIRST) -> Night:
@@ -56,7 +58,7 @@ def publish(night: Night, tables: Collection[str], files: dict[str, bytes]) -> N
     night.publish(
         "reports",
         {
-            table: Part(tuple(aside.write_file(table, name, text) for name, text in files.items()))
+            table: report_part(aside, table, files, replace(SUMMARY_OF_A_NIGHT, run_date=night.run_date))
             for table in tables
         },
     )
@@ -91,44 +93,10 @@ def test_a_store_that_was_never_written_has_no_night(tmp_path: Path) -> None:
     assert rows_of(night_of(tmp_path / "nothing")) == []
 
 
-def rows_of(night: Night, **asked: Any) -> list[ReportRow]:
-    """The rows of a first page that holds everything."""
-    page = recent_nights(night, rows=1_000, rows_a_night=1_000, **asked)
-    assert page.older is None
-    return [row for shown in page.nights for row in shown.rows]
-
-
-@given(rows=st.integers(1, 20), most=st.integers(1, 5), like=st.sampled_from(["", "a", "A", "<", "zz"]))
-def test_page_after_page_shows_each_night_once_and_counts_what_it_leaves_out(
-    long_history: Night, rows: int, most: int, like: str
-) -> None:
-    everything = rows_of(long_history, like=like)
-    shown: list[NightRows] = []
-    until = None
-    while True:
-        page = recent_nights(long_history, like=like, until=until, rows=rows, rows_a_night=most)
-        assert sum(len(night.rows) for night in page.nights) < rows + most
-        assert all(0 < len(night.rows) <= most for night in page.nights)
-        shown += page.nights
-        if page.older is None:
-            break
-        until = page.older
-    nights = {night: [row for row in everything if row.run_date == night] for night in
-              dict.fromkeys(row.run_date for row in everything)}  # fmt: skip
-    assert [night.run_date for night in shown] == list(nights)
-    for night in shown:
-        assert list(night.rows) == nights[night.run_date][:most]
-        assert night.more == len(nights[night.run_date][most:])
-    assert all(like.casefold() in row.table.casefold() for row in everything)
-
-
-def test_a_filter_that_finds_nothing_stops_looking_and_says_where(
-    long_history: Night, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report_lists, "MAX_NIGHTS_LOOKED_AT", 2)
-    page = recent_nights(long_history, like="zz", rows=9, rows_a_night=9)
-    assert page.nights == ()
-    assert page.older == date(2026, 11, 4)
+def rows_of(night: Night) -> list[ReportRow]:
+    """The rows of all nights, newest first."""
+    nights = (replace(night, run_date=each) for each in report_nights(night))
+    return [row for each in nights for row in night_rows(each, limit=1_000).rows]
 
 
 class CountingStorage:
@@ -152,8 +120,8 @@ def counted(long_history: Night) -> tuple[Night, Counter[str]]:
 def test_what_was_read_once_is_not_read_again(counted: tuple[Night, Counter[str]]) -> None:
     night, asked = counted
     first = [rows_of(night), table_rows(night, "a", nights=9), night_rows(night, limit=9)]
-    # Ten reports, and the manifests of five nights' reports and of two nights' verdicts.
-    assert asked["read"] == 10 + 5 + 2
+    # The manifests of five nights' reports and of two nights' failed checks: no report is read.
+    assert asked["read"] == 5 + 2
     asked.clear()
     again = [rows_of(night), table_rows(night, "a", nights=9), night_rows(night, limit=9)]
     assert again == first
@@ -162,16 +130,16 @@ def test_what_was_read_once_is_not_read_again(counted: tuple[Night, Counter[str]
     assert asked["read"] == 0
 
 
-def test_a_page_asks_the_store_for_a_few_nights_however_many_there_are(
+def test_the_overview_asks_the_store_for_a_few_nights_however_many_there_are(
     counted: tuple[Night, Counter[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     night, asked = counted
-    monkeypatch.setattr(report_lists, "MAX_NIGHTS_LOOKED_AT", 2)
-    recent_nights(night, like="zz", rows=9, rows_a_night=9)
-    artefacts = 1 + len(STAGE_NAMES)
-    assert asked["objects_below"] == 2 * artefacts
-    assert asked["read"] <= 2 * artefacts
-    assert report_lists.MAX_NIGHTS_LOOKED_AT < 60
+    monkeypatch.setattr(overview_of_tables, "NIGHTS_LOOKED_AT", 2)
+    overview(night)
+    # Two nights' reports; the last night's end, checks that failed; the ledger.
+    assert asked["objects_below"] <= 2 + 2 + 1
+    assert asked["read"] <= 2 + 2 + 1
+    assert 7 <= NIGHTS_LOOKED_AT < 60
 
 
 def test_a_night_that_is_run_again_is_read_again(tmp_path: Path, files: dict[str, bytes]) -> None:
@@ -257,24 +225,22 @@ def test_only_what_is_published_is_seen(tmp_path: Path, files: dict[str, bytes])
         published_table(night, "half")
 
 
-def test_a_damaged_report_is_told_and_the_others_are_shown(tmp_path: Path, files: dict[str, bytes]) -> None:
+def test_a_report_without_a_summary_is_told_and_the_others_are_shown(
+    tmp_path: Path, files: dict[str, bytes]
+) -> None:
     night = night_of(tmp_path)
     publish(night, ["sound"], files)
-    for table, broken in (
-        ("torn", {"report.json": b"{"}),
-        ("empty", {}),
-        ("newer", {"report.json": b'{"schema_version": 99}'}),
-    ):
-        former = night.store.snapshot("reports", night.date_text)
-        assert former is not None
-        aside = night.store.staged_write("reports", night.date_text)
-        part = Part(tuple(aside.write_file(table, name, text) for name, text in broken.items()))
-        night.publish("reports", {**former.parts(), table: part})
+    former = night.store.snapshot("reports", night.date_text)
+    assert former is not None
+    aside = night.store.staged_write("reports", night.date_text)
+    older, newer = report_part(aside, "older", files, None), report_part(aside, "newer", files, None)
+    newer = replace(newer, properties={SUMMARY: {**SUMMARY_OF_A_NIGHT.to_json(), "of_a_later_version": 1}})
+    night.publish("reports", {**former.parts(), "older": older, "newer": newer})
     rows = {row.table: row for row in rows_of(night)}
     assert rows["sound"].summary is not None
-    assert "not the JSON of a report" in str(rows["torn"].problem)
-    assert "report.json is missing" in str(rows["empty"].problem)
-    assert "update it" in str(rows["newer"].problem)
+    for table in ("older", "newer"):
+        told = f"the report of {table} has no summary that this Starskip reads: run the night of"
+        assert str(rows[table].problem).startswith(told)
 
 
 def test_a_damaged_night_is_one_row_and_the_other_nights_are_shown(
@@ -300,13 +266,13 @@ def test_damaged_verdicts_leave_the_reports_of_their_night(
 ) -> None:
     night = night_of(tmp_path)
     publish(night, ["a"], files)
-    night.publish("gate_score_votes", {"a": Part((), {"verdict": "of an older version"})})
+    night.publish(STOPPED, {"a": Part((), {"score_votes": "of an older version"})})
     if content == "torn":
-        (manifest,) = (tmp_path / "gate_score_votes" / night.date_text / "manifests").iterdir()
+        (manifest,) = (tmp_path / STOPPED / night.date_text / "manifests").iterdir()
         manifest.write_bytes(b"torn")
     damaged, sound = rows_of(night)
     assert (damaged.table, sound.table) == ("", "a")
-    assert "gate_score_votes" in str(damaged.problem)
+    assert "stopped_tables" in str(damaged.problem) or "verdict on a" in str(damaged.problem)
     assert sound.summary is not None
 
 
@@ -346,12 +312,9 @@ def test_a_night_that_failed_stands_in_the_lists_with_its_reason(
     publish(first, ["a"], files)
     note_run(second, "night of 2026-11-04: parse_query_logs failed: no log (no report)", "parse: no log")
     assert report_nights(first) == (second.run_date, first.run_date)
-    page = recent_nights(first, rows=9, rows_a_night=9)
-    assert [(row.table, row.failed) for row in page.nights[0].rows] == [("", "parse: no log")]
-    assert page.gaps == ((FIRST + timedelta(days=1), FIRST + timedelta(days=2)),)
     history = table_rows(first, "a", nights=9)
     assert [(row.table, row.failed) for row in history.rows] == [("", "parse: no log"), ("a", None)]
-    assert history.gaps == page.gaps
+    assert history.gaps == ((FIRST + timedelta(days=1), FIRST + timedelta(days=2)),)
     assert [row.failed for row in night_rows(second, limit=9).rows] == ["parse: no log"]
 
 
@@ -362,11 +325,12 @@ def test_a_night_that_failed_stands_in_the_lists_with_its_reason(
         ([("x", True)], "x"),
         ([("x", True), (None, True)], None),
         ([("x", True), (None, False)], "x"),
-        ([(None, True), ("y", False)], "y"),
-        ([("x", True), ("y", False)], "y"),
+        ([(None, True), ("y", False)], None),
+        ([("y", False)], None),
+        ([("x", True), ("y", False)], "x"),
     ],
 )
-def test_a_run_of_some_tables_does_not_mend_a_night(
+def test_a_run_of_some_tables_neither_fails_nor_mends_a_night(
     tmp_path: Path, runs: list[tuple[str | None, bool]], failed: str | None
 ) -> None:
     night = night_of(tmp_path)
@@ -385,3 +349,13 @@ def test_a_run_that_is_repeated_counts_once_and_no_more_than_twenty_are_kept(tmp
     found = night_runs(night)
     assert [each.run_id for each in found] == [f"run {n}" for n in range(10, 30)]
     assert len(found[-1].problem or "") == 2_000
+
+
+def test_no_number_of_runs_of_some_tables_hides_the_failure_of_a_night(tmp_path: Path) -> None:
+    night = night_of(tmp_path)
+    note_run(night, "x", "x", is_log_missing=True)
+    for number in range(30):
+        note_run(replace(night, run_id=f"run {number}", tables=frozenset("a")), None, None)
+    found = failed_run(night)
+    assert found is not None and found.is_log_missing
+    assert [each.run_id for each in night_runs(night)] == ["test", *(f"run {n}" for n in range(10, 30))]

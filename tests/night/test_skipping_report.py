@@ -170,13 +170,13 @@ def test_the_choice_and_its_indicators_are_told(published: Published) -> None:
     assert report.evaluated == EvaluatedQueries(12, 2, 0, 1)
     assert (report.budget_bytes, report.measured_bytes, report.sampled_files) == (None, 74_096, 40)
     assert [(each.shape_id, each.verdict) for each in report.shapes] == [
-        ("s3", "not_evaluated"),
         ("s1", "defined"),
         ("s2", "no_matching_rows"),
+        ("s3", "not_evaluated"),
     ]
-    assert [each.factors for each in report.shapes] == [None, report.means, None]
+    assert [each.factors for each in report.shapes] == [report.means, None, None]
     assert sum(each.bytes_ratio for each in report.shapes) == pytest.approx(1.0)
-    assert report.shapes[1].bytes_ratio == pytest.approx(6_000 / 17_000)
+    assert report.shapes[0].bytes_ratio == pytest.approx(6_000 / 17_000)
 
 
 def test_where_no_query_is_defined_there_are_no_means(published: Published) -> None:
@@ -244,6 +244,33 @@ def test_queries_of_a_shape_are_told_together_and_the_worst_is_their_verdict(pub
     assert (by_user.plain_files_read, by_user.skipping_files_read) == (40.0, 0.5)
     assert not by_user.is_equal and by_day.is_equal
     assert (uncompared.plain_bytes_read, uncompared.skipping_ms) == (None, None)
+
+
+def test_queries_of_which_files_are_left_out_stand_before_those_that_read_the_same(
+    published: Published,
+) -> None:
+    published.advise()
+    published.shape(*SHAPES)
+    rows = [verdict("s3", 1, "equal", (40, 40)), verdict("s2", 1, "equal", (40, 39))]
+    published.add("skipping_verdicts", rows)
+    told = [(each.shape_id, each.leaves_out) for each in published.report.replayed]
+    assert told == [("s2", True), ("s3", False)]
+
+
+def test_what_a_secondary_index_serves_stands_in_its_section_unless_it_is_a_fault(
+    published: Published,
+) -> None:
+    published.advise()
+    published.shape(*SHAPES)
+    rows = [
+        verdict("s1", 1, "equal", (40, 2)),
+        verdict("s2", 1, "equal", (40, 3)),
+        verdict("s3", 1, "different", (40, 1)),
+    ]
+    published.add("skipping_verdicts", rows)
+    published.add("secondary_verdicts", [verdict(each, 1, "equal", (40, 1)) for each in ("s2", "s3")])
+    assert [each.shape_id for each in published.report.replayed] == ["s3", "s1"]
+    assert published.report.by_secondary == 1
 
 
 def test_a_verdict_of_another_version_does_not_hide_behind_good_ones(published: Published) -> None:

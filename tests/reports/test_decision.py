@@ -25,12 +25,12 @@ def test_the_title_says_what_to_do_and_what_it_brings(cases: Cases) -> None:
     first, second, *_ = evidence.actions
     drop = replace(first, is_drop=True)
     tree = AdvisedAction("star_tree:a,b", "star_tree", ("a", "b"), saving_ratio=0.2)
-    assert title(decision(evidence)) == "Add 4 indexes to lineitem: its queries scan 61 % less"
+    assert title(decision(evidence)) == "Add 4 indexes to lineitem: its queries scan 61.0 % less"
     assert title(of_actions(evidence, first)) == (
-        "Add an inverted index on l_suppkey to lineitem: its queries scan 61 % less"
+        "Add an inverted index on l_suppkey to lineitem: its queries scan 61.0 % less"
     )
     assert title(of_actions(evidence, first, tree, drop)) == (
-        "Add an index and a star-tree, drop an index on lineitem: its queries scan 61 % less"
+        "Add an index and a star-tree, drop an index on lineitem: its queries scan 61.0 % less"
     )
     assert title(of_actions(evidence, first, second, tree, tree)).startswith(
         "Add 2 indexes and 2 star-trees to"
@@ -48,7 +48,7 @@ def test_each_line_says_why_and_what_its_figures_rest_on(cases: Cases) -> None:
     evidence = cases["lineitem"]()
     suppkey, shipmode, *_ = decision(evidence).lines
     assert (suppkey.why, suppkey.trust) == (
-        "9 query shapes, 42 % of the queries",
+        "9 query shapes, 42.0 % of the queries",
         "simulated on rows of the table",
     )
     assert shipmode.risk == "a query shape would read less without it"

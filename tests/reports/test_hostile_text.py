@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import base64
+import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import UTC, date, datetime
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
@@ -18,12 +21,20 @@ from markdown_it import MarkdownIt
 from starskip.advisor.families.skipping.report.section import skipping_picture
 from starskip.advisor.families.skipping.report.section_data import EvaluatedQueries
 from starskip.advisor.families.star_tree.report.section import star_tree_picture
+from starskip.errors import printable
 from starskip.reports.charts import pairs_chart, shapes_chart
 from starskip.reports.evidence import Evidence
 from starskip.reports.masked_evidence import masked_evidence
+from starskip.reports.overview import Fault, Overview, TableRow
+from starskip.reports.overview_files import overview_csv, overview_json
+from starskip.reports.overview_filter import OverviewFilter
+from starskip.reports.page_links import PageLinks
 from starskip.reports.render_html import render_html
+from starskip.reports.render_overview import render_overview
 from starskip.reports.report_files import render_json, render_markdown, report_files
+from starskip.reports.report_summary import ReportSummary, SummaryIndex
 
+DAY, NOW = date(2026, 11, 18), datetime(2026, 11, 19, tzinfo=UTC)
 EVENTS = ("onload", "onerror", "onclick", "onmouseover", "onfocus", "ontoggle", "onbegin", "onpointerenter")
 ELEMENTS = (
     "script",
@@ -248,6 +259,30 @@ def test_payload_in_every_field_changes_no_structure(plain: Evidence, harmless: 
     assert document.isascii()
     assert not set("<>&`\x7f") & set(document)
     assert json.loads(document)["table"] == payload
+
+
+def _tags(page: str) -> list[str]:
+    return re.findall(r"<(/?[a-z0-9]+)", page)
+
+
+@pytest.mark.parametrize("payload", sorted(filter(None, PAYLOADS)))
+def test_payloads_in_the_overview_and_its_files(payload: str) -> None:
+    pages = []
+    for name in ("plain", payload):
+        index = SummaryIndex("inverted", (name,), name, (name,))
+        advice = ReportSummary(name, DAY, NOW, name, 1, indexes=(index,), beside=name)
+        row = TableRow(name, advice, "failed", name, {"open": 1})
+        without = TableRow(name, None, "unreadable", name)
+        found = Overview((DAY,), (Fault("failed", name, name),), "entries", (row,), (), (without,))
+        pages.append(render_overview(PageLinks("/starskip"), found, OverviewFilter()))
+        cells = [
+            each for row in csv.reader(io.StringIO(overview_csv(found).decode("utf-8-sig"))) for each in row
+        ]
+        assert not any(each.lstrip().startswith(("=", "+", "-", "@")) for each in cells)
+        assert [each["table"] for each in json.loads(overview_json(found))["tables"]] == [
+            printable(name, 1_000)
+        ] * 2
+    assert _tags(pages[0]) == _tags(pages[1])
 
 
 def test_payloads_as_labels_of_bars(plain: Evidence) -> None:

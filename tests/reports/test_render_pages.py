@@ -5,26 +5,28 @@ import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from html.parser import HTMLParser
-from itertools import groupby
 
 import pytest
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
+from starskip.reports.overview import Fault, Overview, TableRow
+from starskip.reports.overview_filter import OverviewFilter
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import page_content_security_policy
+from starskip.reports.render_overview import render_overview
 from starskip.reports.render_pages import (
     Message,
     render_history,
-    render_index,
     render_message,
     render_night,
     render_report_frame,
 )
 from starskip.reports.render_table import render_table
-from starskip.reports.report_row import NightPage, NightRows, ReportRow, RowPage
+from starskip.reports.report_row import ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
+from starskip.reports.trend import TrendPoint
 
 LINKS = PageLinks("/starskip")
 DAY = date(2026, 11, 20)
@@ -77,22 +79,29 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
         ReportRow(date(2026, 11, 18), "", problem=text),
         ReportRow(date(2026, 11, 17), "", failed=text),
     )
-    page = RowPage(rows, DAY, "x")
+    page, tables = RowPage(rows, DAY, "x"), overview_of(text, poisoned)
     return {
-        "index": render_index(LINKS, nights_of(rows, DAY), (DAY, DAY), like=text, until=DAY),
-        "nothing": render_index(LINKS, NightPage((), DAY), like=text),
+        "overview": render_overview(LINKS, tables, OverviewFilter(), dags=[(text, "/starskip/x")]),
+        "filtered": render_overview(LINKS, tables, OverviewFilter(text, text, text)),
         "night": render_night(LINKS, DAY, page, like=text, older=DAY, has_filter=True, notes=(text,)),
         "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
         "history": render_history(LINKS, text, page, is_newest=False),
         "report": render_report_frame(LINKS, text, DAY),
-        "table": render_table(LINKS, poisoned, b"", DAY, DAY),
+        "table": render_table(LINKS, poisoned, b"", DAY, DAY, rows=rows),
         "message": render_message(LINKS, Message("Title", text, (text,))),
     }
 
 
-def nights_of(rows: tuple[ReportRow, ...], older: date | None = None, more: int = 0) -> NightPage:
-    nights = groupby(rows, lambda row: row.run_date)
-    return NightPage(tuple(NightRows(night, tuple(found), more) for night, found in nights), older)
+def overview_of(text: str, poisoned: Evidence) -> Overview:
+    """An overview with ``text`` in every place; more faults than are shown."""
+    summary = report_summary(poisoned)
+    trend = (TrendPoint(DAY - timedelta(days=1), 0.5), TrendPoint(DAY, 0.6))
+    row = TableRow(text, summary, "stopped", text, {"open": 1}, 1, (-0.1, 2), trend, 60.0)
+    lake = replace(row, advice=replace(summary, lake_only=True, lake_ratio=0.4, lake_bytes=4e9))
+    nothing = replace(row, advice=replace(summary, indexes=()), outcome="reported")
+    unknown = TableRow(text, None, "failed", text)
+    faults = (Fault("night", text), Fault("unreadable", text), *(Fault("stopped", text, text),) * 8)
+    return Overview((DAY,), faults, "entries", (row,), (lake,), (nothing, unknown))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=range(len(PAYLOADS)))
@@ -136,13 +145,6 @@ def test_the_script_is_the_one_that_the_policy_allows_and_holds_no_text_from_out
         assert base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() == allowed
 
 
-def test_a_list_says_saving_and_indexes_of_a_sound_night(evidence: Evidence) -> None:
-    page = render_index(LINKS, nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),)))
-    assert "61.0 %" in page and "58–64 %" in page and "<code>l_suppkey</code>" in page
-    assert 'href="/starskip/tables/lineitem/2026-11-20"' in page
-    assert "Older" not in page and "Newest" not in page and "of this night »" not in page
-
-
 def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
     cases: dict[str, Callable[[], Evidence]],
 ) -> None:
@@ -153,19 +155,10 @@ def test_a_list_says_what_star_trees_and_skipping_indexes_bring(
         "4 skipping indexes let Spark queries read 62 % fewer bytes."
     )
     for page in (
-        render_index(LINKS, nights_of((row,))),
         render_night(LINKS, DAY, RowPage((row,))),
         render_history(LINKS, "lineitem", RowPage((row,))),
     ):
         assert f'<span class="by">{sentences}</span>' in page
-
-
-def test_a_list_of_many_tables_leads_to_all_of_the_night_and_to_other_nights(evidence: Evidence) -> None:
-    page = nights_of((ReportRow(DAY, "lineitem", report_summary(evidence)),), date(2026, 11, 19), more=988)
-    shown = render_index(LINKS, page, (DAY, date(2026, 11, 19)), like="line", until=DAY)
-    assert '<a href="/starskip/nights/2026-11-20?like=line">988 more tables of this night »</a>' in shown
-    assert '<a href="/starskip/?like=line&amp;until=2026-11-19" rel="next">Older nights »</a>' in shown
-    assert "<option selected>2026-11-20</option>" in shown and "<option>2026-11-19</option>" in shown
 
 
 def test_a_night_leads_to_its_other_tables_and_to_the_nights_beside_it(evidence: Evidence) -> None:
@@ -199,11 +192,10 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
     cases: dict[str, Callable[[], Evidence]],
 ) -> None:
     night = cases["milliseconds"]()
-    assert night.star_trees is not None
     assert night.skipping is not None
-    tree = replace(night.star_trees, chosen=night.star_trees.chosen[:1])
+    others = [each for each in night.actions if each.columns != ("l_shipdate", "l_suppkey")]
     index = replace(night.skipping, chosen=night.skipping.chosen[:-1])
-    nights = (night, replace(night, star_trees=tree), replace(night, skipping=index), night)
+    nights = (night, replace(night, actions=tuple(others)), replace(night, skipping=index), night)
     rows = tuple(
         ReportRow(date(2026, 11, 20 - age), "t", report_summary(each)) for age, each in enumerate(nights)
     )
@@ -219,8 +211,8 @@ def test_a_history_says_which_star_trees_and_skipping_indexes_came(
 
 
 def test_a_history_says_what_joined_and_what_left(evidence: Evidence) -> None:
-    newer = replace(evidence, chosen=evidence.chosen[:1])
-    older = replace(evidence, chosen=evidence.chosen[1:2])
+    newer = replace(evidence, actions=evidence.actions[:1])
+    older = replace(evidence, actions=evidence.actions[1:2])
     rows = (
         ReportRow(DAY, "t", report_summary(newer)),
         ReportRow(date(2026, 11, 19), "t", stopped=(GateCheck("s", "c", False, "o", "e"),)),
@@ -238,15 +230,21 @@ def test_a_failed_night_and_the_days_without_a_run_are_told() -> None:
     failed = ReportRow(DAY, "", failed="parse_query_logs failed: no log of 2026-11-20 <b>")
     other = ReportRow(date(2026, 11, 16), "t")
     gaps = ((date(2026, 11, 17), date(2026, 11, 19)), (date(2026, 11, 15), date(2026, 11, 15)))
-    nights = NightPage((NightRows(DAY, (failed,)), NightRows(other.run_date, (other,))), None, gaps)
-    history = RowPage((failed, other), None, gaps=gaps)
-    for page in (render_index(LINKS, nights), render_history(LINKS, "t", history)):
-        told = [
-            "The night failed:",
-            "no log of 2026-11-20 &lt;b&gt;",
-            "No run from 2026-11-17 to 2026-11-19, 3 days.",
-        ]
-        told.append("No run on 2026-11-15.")
-        places = [page.index(each) for each in told]
-        assert places == sorted(places)
-        assert "Unreadable" not in page
+    page = render_history(LINKS, "t", RowPage((failed, other), None, gaps=gaps))
+    told = [
+        "The night failed:",
+        "no log of 2026-11-20 &lt;b&gt;",
+        "No run from 2026-11-17 to 2026-11-19, 3 days.",
+        "No run on 2026-11-15.",
+    ]
+    places = [page.index(each) for each in told]
+    assert places == sorted(places)
+    assert "Unreadable" not in page
+
+
+def test_chips_count_columns_and_no_functions(cases: dict[str, Callable[[], Evidence]]) -> None:
+    row = ReportRow(DAY, "lineitem", report_summary(cases["milliseconds"]()))
+    page = render_night(LINKS, DAY, RowPage((row,)))
+    (chip,) = re.findall(r'<span class="chip other">(?:(?!</span>).)*l_suppkey</code> .*?</span>', page)
+    words = " ".join(re.sub("<[^>]+>", " ", chip).split())
+    assert words == "star-tree l_shipdate , l_suppkey 1 function"

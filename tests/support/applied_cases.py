@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
-from starskip.reports.advice_values import Interval, TimeSavingEvidence
+from starskip.reports.advice_values import Interval, NamedIndex, TimeSavingEvidence
+from starskip.reports.afterwards_evidence import Afterwards, LaterNight
 from starskip.reports.applied_evidence import AppliedAdvice, AppliedChange, AppliedIndex
 
 
@@ -51,6 +52,22 @@ def applied() -> AppliedAdvice:
         measured_saving_ms=None,
         indexes=(replace(kept.indexes[0], measured_saving_ratio=None, measured_saving_ms=None),),
     )
-    return AppliedAdvice(
-        (kept, back), 3, "measured savings are 5.1 % of all entries less than predicted (4 applications)"
+    in_force = Afterwards(
+        "2026-11-15",
+        date(2026, 11, 16),
+        (NamedIndex("inverted", ("l_suppkey",)),),
+        0.5871,
+        Interval(0.52, 0.65),
+        TimeSavingEvidence(6.5, 2.96, Interval(2.4, 3.5)),
+        (NamedIndex("inverted", ("l_comment",)),),
+        (
+            LaterNight(date(2026, 11, 16), 0.55, 0.41, 0.97),
+            LaterNight(date(2026, 11, 17), 0.48, None, 0.91),
+            LaterNight(date(2026, 11, 18), 0.31, 0.2, 0.88),
+        ),
     )
+    older = replace(
+        in_force, interval=None, saving_ratio=None, nights=(), time=None, note="a later change is beside it"
+    )
+    drift = "measured savings are 5.1 % of all entries less than predicted (4 applications)"
+    return AppliedAdvice((kept, back), 3, drift, (in_force, older))

@@ -33,7 +33,7 @@ class _MemoryFiles(pafs.FileSystemHandler):
         return path
 
 
-@dataclass
+@dataclass(eq=False)
 class MemoryStorage:
     """An object store as far as the protocol goes; ``now_s`` is its clock."""
 

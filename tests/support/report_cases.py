@@ -16,7 +16,9 @@ from report_data import (
     SETTINGS,
     SIZES,
     TOTAL,
+    TREE_IN_FORCE,
     bins,
+    config_with,
     shapes,
     skipping_indexes,
     star_trees,
@@ -27,9 +29,9 @@ from starskip.advisor.families.skipping.report.section_data import SkippingIndex
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.advisor.selection.past_changes import KeptIndex
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
-from starskip.pinot.given_config import HIDDEN
 from starskip.reports.advice_values import (
     ChosenIndex,
     ConfigChange,
@@ -51,6 +53,7 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
+from starskip.reports.past_evidence import EarlierNight, OtherSet, PastEvidence
 
 
 def lineitem() -> Evidence:
@@ -131,13 +134,6 @@ def lineitem() -> Evidence:
     )
 
 
-TREE_IN_FORCE = {
-    "dimensionsSplitOrder": ["l_shipinstruct"],
-    "functionColumnPairs": ["COUNT__*"],
-    "maxLeafRecords": 1_000,
-}
-
-
 def milliseconds() -> Evidence:
     """Latency follows scanning; an unused index goes; one segment is damaged; literals are shown."""
     evidence = lineitem()
@@ -184,24 +180,11 @@ def milliseconds() -> Evidence:
             ),
             drop=(NamedIndex("inverted", ("l_comment",)),),
             star_trees=(TREE_IN_FORCE,),
-            config={
-                "tableName": "lineitem_OFFLINE",
-                "tableIndexConfig": {
-                    "invertedIndexColumns": list(COLUMNS),
-                    "starTreeIndexConfigs": [TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen)],
-                    "streamConfigs": {"stream.kafka.password": HIDDEN},
-                    "enableDynamicStarTreeCreation": True,
-                },
-            },
+            config=config_with(
+                COLUMNS, TREE_IN_FORCE, *map(star_tree_entry, star_trees().chosen), builds_on_reload=True
+            ),
             hidden_keys=("tableIndexConfig.streamConfigs.stream.kafka.password",),
-            current={
-                "tableName": "lineitem_OFFLINE",
-                "tableIndexConfig": {
-                    "invertedIndexColumns": ["l_comment"],
-                    "starTreeIndexConfigs": [TREE_IN_FORCE],
-                    "streamConfigs": {"stream.kafka.password": HIDDEN},
-                },
-            },
+            current=config_with(("l_comment",), TREE_IN_FORCE),
         ),
         shapes=replace(evidence.shapes, top=shown),
         actions=(
@@ -210,6 +193,17 @@ def milliseconds() -> Evidence:
         ),
         applied=applied(),
         interval_factor=1.4,
+        past=PastEvidence(
+            (EarlierNight(date(2026, 11, 17), 0.8), EarlierNight(date(2026, 11, 16), 0.64)),
+            (
+                KeptIndex("inverted", ("l_shipmode",), "below_min_gain", 0.042, 0.05),
+                KeptIndex("star_tree", ("l_shipdate", "l_returnflag"), "near_equal"),
+            ),
+            OtherSet((NamedIndex("inverted", ("l_suppkey",)),), 0.55, Interval(0.51, 0.59)),
+            OtherSet((NamedIndex("range", ("l_shipdate",)),), 0.49, Interval(0.46, 0.52)),
+            0.61,
+            Interval(0.57, 0.65),
+        ),
         latency=replace(
             evidence.latency,
             accepted=True,

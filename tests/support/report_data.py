@@ -8,6 +8,8 @@ sample; intervals, K = 5 and 6, refusal figures, latency bins and all other nigh
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from starskip.advisor.families.skipping.report.section_data import (
     ChosenSkippingIndex,
@@ -28,6 +30,8 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
     StarTreeEvidence,
 )
 from starskip.advisor.run.gate_verdicts import GateCheck
+from starskip.pinot.given_config import HIDDEN
+from starskip.pinot.proposed_config import BUILT_BY_RELOAD
 from starskip.reports.advice_values import AdvisedAction, CombinedSavingEvidence, Interval
 from starskip.reports.evidence import Setting
 from starskip.reports.log_values import LatencyBin, PlannedPredicate, Quantile, ShapeEvidence
@@ -323,3 +327,25 @@ def together(of_indexes: float, **others: float) -> CombinedSavingEvidence:
     interval = Interval(round(ratio - 0.031, 4), round(ratio + 0.03, 4))
     parts = {"indexes": of_indexes, **others}
     return CombinedSavingEvidence(round(ratio, 4), interval, before, round(before * (1 - ratio)), parts)
+
+
+TREE_IN_FORCE = {
+    "dimensionsSplitOrder": ["l_shipinstruct"],
+    "functionColumnPairs": ["COUNT__*"],
+    "maxLeafRecords": 1_000,
+}
+
+
+def config_with(
+    columns: tuple[str, ...], *trees: Mapping[str, Any], builds_on_reload: bool = False
+) -> dict[str, Any]:
+    """A whole table config with inverted indexes on ``columns`` and these star-trees."""
+    return {
+        "tableName": "lineitem_OFFLINE",
+        "tableIndexConfig": {
+            "invertedIndexColumns": list(columns),
+            "starTreeIndexConfigs": list(trees),
+            "streamConfigs": {"stream.kafka.password": HIDDEN},
+            **(BUILT_BY_RELOAD if builds_on_reload else {}),
+        },
+    }

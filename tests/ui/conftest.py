@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -19,11 +19,12 @@ from typing import Any
 
 import pytest
 from free_ports import free_port
+from published_parts import report_part
 from report_cases import lineitem
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import ReportSummary, report_summary
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
 
 CHECKOUT = Path(__file__).parents[2]
@@ -72,9 +73,11 @@ class House:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "STARSKIP_CONFIG": str(self.folder / "night.yaml")}
 
-    def publish(self, night: str, table: str, files: dict[str, bytes]) -> None:
+    def publish(
+        self, night: str, table: str, files: Mapping[str, bytes], summary: ReportSummary | None = None
+    ) -> None:
         aside = self.store.staged_write("reports", night)
-        part = Part(tuple(aside.write_file(table, name, content) for name, content in files.items()))
+        part = report_part(aside, table, files, summary)
         now = datetime.now(UTC)
         self.store.publish("reports", night, {table: part}, replace="tables", created_at=now, created_by="t")
 
@@ -136,8 +139,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     run([str(Path(sys.executable).with_name("starskip")), *stages], house.environment)
     case = lineitem()
     earlier = replace(case, run_date=date(2026, 11, 19))
-    house.publish("2026-11-19", "lineitem", dict(report_files(earlier)))
-    house.publish("2026-11-18", HOSTILE_TABLE, dict(report_files(hostile(case))))
+    house.publish("2026-11-19", "lineitem", report_files(earlier), report_summary(earlier))
+    odd = hostile(case)
+    house.publish("2026-11-18", HOSTILE_TABLE, report_files(odd), report_summary(odd))
     house.run_id = a_run_of_the_dag(house)
     return house
 

@@ -1,4 +1,4 @@
-"""The trigger form as a person meets it: tables to choose from, and a number that nobody corrects."""
+"""The trigger form as a person meets it: what is typed is neither corrected nor completed."""
 
 from __future__ import annotations
 
@@ -24,19 +24,36 @@ def form(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Any]:
     tab.close()
 
 
-def test_tables_are_chosen_and_a_number_out_of_bounds_is_one_clear_error(form: Any) -> None:
-    form.get_by_role("combobox", name="Select one or multiple values").first.focus()
-    form.keyboard.press("ArrowDown")
-    choices = form.get_by_role("option")
-    choices.first.wait_for()
-    assert choices.all_inner_texts() == ["airlineStats", "lineitem"]
-    choices.last.click()
-    form.get_by_text("What is built and checked").click()
-    number = form.locator('input[name="element_building.verified_instances"]')
-    number.fill("1001")
-    number.blur()
-    # Wherever the field has limits of its own, the nearest stands here now.
-    assert number.input_value().replace(",", "") == "1001"
-    form.get_by_role("dialog").get_by_role("button", name="Trigger").click()
-    refused = "Invalid input for param building.verified_instances: 1001 is greater than the maximum of 1000"
-    form.get_by_text(refused).first.wait_for()
+def field(form: Any, name: str) -> Any:
+    return form.locator(f'[id="element_{name}"]')
+
+
+def test_a_person_chooses_or_types_and_is_told_what_is_in_force(form: Any) -> None:
+    tables = field(form, "tables")
+    tables.click()
+    form.keyboard.type("line")
+    form.keyboard.press("Enter")
+    # A field that chooses several would have put lineitem here.
+    assert tables.input_value() == "line"
+    suggested = form.locator("datalist option").evaluate_all("all => all.map(each => each.value)")
+    assert {"airlineStats", "lineitem"} <= set(suggested)
+    form.get_by_text("as configured: true").wait_for()
+    largest = field(form, "advice.max_indexes")
+    largest.get_by_text("as configured: 8").wait_for()
+    largest.locator("input").first.focus()
+    form.keyboard.type("-3")
+    form.get_by_text("No options").wait_for()
+    form.keyboard.press("Backspace")
+    form.keyboard.press("Backspace")
+    form.keyboard.type("3")
+    form.keyboard.press("Enter")
+    largest.get_by_text("3", exact=True).wait_for()
+
+
+def test_without_an_answer_that_is_needed_nothing_can_be_sent(form: Any) -> None:
+    trigger = form.get_by_role("dialog").get_by_role("button", name="Trigger")
+    assert trigger.is_enabled()
+    field(form, "publish").locator("input").first.focus()
+    form.keyboard.press("Backspace")
+    form.get_by_text("This field is required").wait_for()
+    assert trigger.is_disabled()

@@ -24,6 +24,8 @@ _OTHERS = ("AIRFLOW_", "SPARK_HOME", "PYSPARK_", "PYTHONPATH")
 _SPARK = "AIRFLOW_CONN_SPARK_DEFAULT"
 _DATABASE = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 _DATABASES = (_DATABASE, f"{_DATABASE}_CMD", f"{_DATABASE}_SECRET")
+_DATABASE_ARGUMENTS = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS"
+_FILE_ARGUMENTS = "starskip.airflow.sqlite_connection.CONNECT_ARGS"
 # A database is useless without the key to its encrypted fields, and the backend that knows its secret.
 _WITH_DATABASE = ("AIRFLOW__CORE__FERNET_KEY", "AIRFLOW__SECRETS__")
 _GIVEN = ("AIRFLOW_CONN_", "AIRFLOW_VAR_", "PYSPARK_PYTHON")
@@ -48,6 +50,8 @@ def airflow_environment(
         kept |= {n: v for n, v in caller.items() if n.startswith(_WITH_DATABASE) or (v and n in _DATABASES)}
     else:
         kept[_DATABASE] = _file_database(home)
+        # All processes that share the file have to wait for each other in the same way.
+        kept |= {f"{_DATABASE_ARGUMENTS}{mode}": _FILE_ARGUMENTS for mode in ("", "_ASYNC")}
     if _SPARK not in kept:
         # A machine need not know its own name for a local Spark; a cluster has to find the driver by it.
         kept = {"SPARK_LOCAL_IP": "127.0.0.1", **kept, _SPARK: _LOCAL_SPARK}

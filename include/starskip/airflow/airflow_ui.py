@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import socket
 import time
@@ -13,8 +14,10 @@ from typing import IO
 
 import click
 
+from starskip.airflow.airflow_database import migrate_database
 from starskip.airflow.airflow_environment import airflow_environment
-from starskip.airflow.child_process import child_process
+from starskip.airflow.airflow_parts import OTHERS, PAGE, AirflowParts
+from starskip.airflow.child_process import child_processes
 from starskip.airflow.private_home import private_home
 from starskip.airflow.report_places import FIRST_PAGE
 
@@ -27,28 +30,38 @@ _LOG_SERVERS = (713, 714)
 @click.option("--port", type=click.IntRange(1, 64_000), default=8080, show_default=True)
 @click.option("--home", type=click.Path(path_type=Path), default=Path(".airflow"), show_default=True)
 def airflow_ui(port: int, home: Path) -> None:
-    """Start ``airflow standalone`` and leave no process of it behind, however this ends."""
+    """Run Airflow, start a part of it again that dies, and leave no process behind, however this ends."""
     home = home.absolute()
     address = f"http://127.0.0.1:{port}"
-    log = private_home(home) / "ui.log"
-    with (home / "ui.lock").open("a+", encoding="utf-8") as lock, log.open("a", encoding="utf-8") as full:
+    logs = private_home(home)
+    with (home / "ui.lock").open("a+", encoding="utf-8") as lock:
         _take(lock, address)
         _require_free(port)
         environment = airflow_environment(Path.cwd(), os.environ, home=home, port=port)
-        # Whoever kills this process outright leaves an Airflow behind, which still holds the lock.
-        command, kept_open = ["airflow", "standalone"], [lock.fileno()]
-        with child_process(command, environment, full, pass_fds=kept_open) as process:
+        with child_processes() as children:
+            # Whoever kills this process outright leaves an Airflow behind, which still holds the lock.
+            parts = AirflowParts(children, environment, logs, lock.fileno())
             try:
-                click.echo(f"Starting Airflow; its log is {log}")
-                _wait_until(lambda: _answers(port) or process.poll() is not None, _START_SECONDS)
-                if _answers(port) and process.poll() is None:
-                    passwords = home / "passwords.json"
-                    click.echo(f"{address}  user admin, password in {passwords}; Ctrl-C stops it")
-                    click.echo(f"{address}{FIRST_PAGE}  the reports of all nights")
-                    process.wait()
-                raise click.ClickException(f"Airflow has stopped or did not start: see {log}")
+                click.echo(f"Starting Airflow; its logs are {logs}/ui-*.log")
+                migrate_database(home, environment, logs / "ui-database.log")
+                parts.start(PAGE)
+                _keep_until(lambda: _answers(port), parts, _START_SECONDS)
+                parts.start(*OTHERS)
+                click.echo(f"{address}  user admin, password in {home / 'passwords.json'}; Ctrl-C stops it")
+                click.echo(f"{address}{FIRST_PAGE}  the reports of all nights")
+                _keep_until(lambda: False, parts, math.inf)
             except KeyboardInterrupt:
                 click.echo("\nStopping Airflow")
+
+
+def _keep_until(is_so: Callable[[], bool], parts: AirflowParts, seconds: float) -> None:
+    """Keep all parts alive until ``is_so``; raise ClickException if that takes longer than ``seconds``."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            raise click.ClickException(f"Airflow's page does not answer: see {parts.logs}/ui-*.log")
+        parts.restart_dead()
+        time.sleep(0.3)
 
 
 def _take(lock: IO[str], address: str) -> None:
@@ -84,12 +97,6 @@ def _answers(port: int) -> bool:
     with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
         return True
     return False
-
-
-def _wait_until(is_so: Callable[[], bool], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so() and time.monotonic() < deadline:
-        time.sleep(0.3)
 
 
 if __name__ == "__main__":

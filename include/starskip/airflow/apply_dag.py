@@ -30,15 +30,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, Param, get_current_context, task
+from airflow.sdk import DAG, BaseNotifier, Param, get_current_context, task
 
 from starskip.airflow.connections import Connections, PinotConnections
 from starskip.airflow.nightly_dag import config_place
+from starskip.airflow.notifications import apply_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import TAG
 from starskip.airflow.task_failure import failing_at_once
@@ -62,6 +63,7 @@ def index_advisor_apply_dag(
     schedule: Any = "0 4 * * *",
     pool: str = "default_pool",
     connections: Connections = _USUAL,
+    notifiers: Sequence[BaseNotifier] = (),
     default_args: Mapping[str, Any] | None = None,
     tags: Collection[str] = (),
     **dag_arguments: Any,
@@ -69,7 +71,8 @@ def index_advisor_apply_dag(
     """Return the DAG that applies approved advice; a DAG file keeps it in a variable.
 
     ``config``: the configuration of the nights that advise. ``schedule``: the window in which tables may be
-    reloaded. Other arguments are as in ``index_advisor_dag``.
+    reloaded. ``notifiers``: what sends a message if a prediction was refuted. Other arguments are as in
+    ``index_advisor_dag``.
     """
     place = config_place(config, Path(sys._getframe(1).f_code.co_filename).parent)
     arguments: dict[str, Any] = {
@@ -89,7 +92,13 @@ def index_advisor_apply_dag(
     }
     with DAG(dag_id, **arguments) as dag:
         tables = approved_tables(place, connections)
-        apply_table.override(pool=pool).partial(config=place, connections=connections).expand(table=tables)
+        applied = apply_table.override(pool=pool).partial(config=place, connections=connections)
+        ends = applied.expand(table=tables)
+        if notifiers:
+            ends >> notify_task(
+                notifiers,
+                lambda context: apply_messages(context, lambda of: _night(of, place, connections)),
+            )
     return dag
 
 

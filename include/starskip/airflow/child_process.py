@@ -25,12 +25,26 @@ def child_process(
     ``output``, a pipe or a file, takes all output of the command; ``options`` are passed to Popen. Ctrl-C and
     the signals that ask this process to end raise KeyboardInterrupt in the block, and stop the command too.
     """
-    # Until Popen returns the new process, a signal is only noted: raised in Popen it would lose the process.
-    early: list[int] = []
-    # A shell that starts this process in the background makes it ignore Ctrl-C.
-    before = {name: signal.signal(name, lambda number, _: early.append(number)) for name in _SIGNALS}
-    process = None
-    try:
+    with child_processes() as children:
+        yield children.start(command, environment, output, **options)
+
+
+class ChildProcesses:
+    """The processes of a block of ``child_processes``; more of them may be started at any time."""
+
+    def __init__(self) -> None:
+        """Begin without a process; a signal before the first one is noted."""
+        self._started: list[subprocess.Popen[Any]] = []
+        self._early: list[int] = []
+        self.note_signals()
+
+    def start(
+        self, command: Sequence[str], environment: Mapping[str, str], output: int | IO[str], **options: Any
+    ) -> subprocess.Popen[Any]:
+        """Start ``command`` in a session of its own, as ``child_process`` does."""
+        # Until Popen returns the new process, a signal is only noted: raised in Popen it would lose the
+        # process.
+        self.note_signals()
         process = subprocess.Popen(  # noqa: S603 - a list of our own, no shell
             command,
             env=dict(environment),
@@ -40,18 +54,42 @@ def child_process(
             start_new_session=True,
             **options,
         )
+        self._started.append(process)
         for name in _SIGNALS:
             signal.signal(name, _interrupt)
-        if early:
+        if self._early:
             raise KeyboardInterrupt
-        yield process
+        return process
+
+    def note_signals(self) -> None:
+        """Note signals from now on, which are answered when the next process is started."""
+        for name in _SIGNALS:
+            signal.signal(name, lambda number, _: self._early.append(number))
+
+    def stop(self, *processes: subprocess.Popen[Any]) -> None:
+        """End these processes, by default all, with their descendants, also those that outlived them."""
+        stopped = processes or tuple(self._started)
+        _stop(stopped)
+        for process in stopped:
+            if process.stdout is not None:
+                process.stdout.close()
+            self._started.remove(process)
+
+
+@contextmanager
+def child_processes() -> Iterator[ChildProcesses]:
+    """Yield what starts processes; when the block ends, each of them is stopped with its descendants."""
+    # A shell that starts this process in the background makes it ignore Ctrl-C.
+    before = {name: signal.getsignal(name) for name in _SIGNALS}
+    children = None
+    try:
+        children = ChildProcesses()
+        yield children
     finally:
         for name in _SIGNALS:
             signal.signal(name, signal.SIG_IGN)  # a second Ctrl-C must not leave half of it behind
-        if process is not None:
-            _stop(process)
-            if process.stdout is not None:
-                process.stdout.close()
+        if children is not None:
+            children.stop()
         for name, handler in before.items():
             signal.signal(name, handler or signal.SIG_DFL)
 
@@ -61,30 +99,32 @@ def _interrupt(number: int, frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _stop(process: subprocess.Popen[Any]) -> None:
-    """End ``process`` and its descendants: ask first, then kill."""
+def _stop(processes: Collection[subprocess.Popen[Any]]) -> None:
+    """End the processes and their descendants: ask first, then kill."""
     deadline = time.monotonic() + _STOP_SECONDS
+    leaders = {process.pid for process in processes}
     family: set[psutil.Process] = set()
     asked: set[psutil.Process] = set()
-    while family := _family(process.pid, family):
+    while family := _family(leaders, family):
         is_late = time.monotonic() > deadline
         for each in family if is_late else family - asked:
             with suppress(psutil.Error):
                 each.kill() if is_late else each.terminate()
         asked |= family
         time.sleep(0.3)
-    process.wait()
+    for process in processes:
+        process.wait()
 
 
-def _family(leader: int, known: Collection[psutil.Process]) -> set[psutil.Process]:
-    """Return the living processes of ``known``, of their children, and of the session of ``leader``.
+def _family(leaders: Collection[int], known: Collection[psutil.Process]) -> set[psutil.Process]:
+    """Return the living processes of ``known``, of their children, and of the sessions of ``leaders``.
 
     Tasks lead sessions of their own, and orphans have no parent: neither way finds all.
     """
     found = set(known)
     for each in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if os.getsid(each.pid) == leader or each.pid == leader:
+            if os.getsid(each.pid) in leaders or each.pid in leaders:
                 found.add(each)
     for each in tuple(found):
         with suppress(psutil.Error):

@@ -1,4 +1,4 @@
-"""The trigger form for the configuration of the nights: its index families, and its tables to choose from."""
+"""The trigger form for the configuration of the nights: its tables to suggest, and the values in force."""
 
 from __future__ import annotations
 
@@ -13,18 +13,35 @@ from airflow.sdk import Param
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.airflow.early_config import EarlyConfig
+from starskip.airflow.night_request import PUBLISH, TABLE_NAME_PATTERN
 from starskip.errors import StarskipError
 from starskip.night.configuration.config_document import ConfigDocument
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
-from starskip.settings.setting_value import allowed_values
-from starskip.settings.written_number import is_share, number_pattern
+from starskip.settings.environment import environment_overrides
+from starskip.settings.overrides import with_overrides
+from starskip.settings.setting_value import shown_value
 
-TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
-"""Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
+SHOWN = (
+    "advice.max_indexes",
+    "advice.index_budget_bytes",
+    "advice.index_kinds",
+    "advice.unit",
+    "advice.min_gain_ratio",
+    "workload.look_back_nights",
+    "scoring.pinot_version",
+    "building.build_indexes",
+)
+"""The settings that have a field; a run takes every other one that has a title as JSON."""
 
-An empty name passes, since the form sends one for every empty line; ``night_request`` leaves it out.
-"""
+# To choose from, so that the form itself takes nothing else: it checks no bounds, and Airflow's refusal comes
+# when the DAG is switched on already.
+_CHOICES = {"advice.max_indexes": range(1, 65), "workload.look_back_nights": range(1, 32)}
+_EXAMPLES = {
+    "advice.index_budget_bytes": ["100 MB", "1 GB", "10 GB"],
+    "advice.min_gain_ratio": ["0.5%", "1%", "5%"],
+    "scoring.pinot_version": ["0.11", "1.2.0", "1.5.0"],
+}
 
 _MOST_TABLES = 1_000
 
@@ -37,10 +54,16 @@ def configured_form(config: EarlyConfig) -> dict[str, Param]:
     if config.document is None:
         return trigger_form(family_defaults())
     try:
-        defaults = family_defaults(config.document.modules("families"))
-        return trigger_form(defaults, known_tables(config.document))
+        return trigger_form(_configured(config.document), known_tables(config.document), is_configured=True)
     except (StarskipError, OSError):
         return trigger_form(family_defaults())
+
+
+def _configured(document: ConfigDocument) -> Settings:
+    """Return the settings of file and environment; what is JSON in them is judged by the tasks alone."""
+    settings = family_defaults(document.modules("families"))
+    settings = with_overrides(settings, document.mapping("settings"), origin=document.path)
+    return with_overrides(settings, environment_overrides(os.environ, settings), origin="environment")
 
 
 def known_tables(document: ConfigDocument) -> list[str]:
@@ -62,14 +85,17 @@ def _folders(path: str) -> Iterator[str]:
             yield from islice((entry.name for entry in entries if entry.is_dir()), _MOST_TABLES + 1)
 
 
-def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Param]:
+def trigger_form(
+    settings: Settings, tables: Sequence[str] = (), *, is_configured: bool = False
+) -> dict[str, Param]:
     """Return the params by name, as the form shows them; null means "as configured", for tables "all".
 
-    ``tables``: the tables to choose from; without any, names are typed, one a line. Settings have the names
-    of the configuration, such as ``advice.max_indexes``, and stand below the headings of their groups.
+    ``tables``: the tables to suggest. ``is_configured``: whether ``settings`` are those of the configuration,
+    and not only what there is to set. Settings have the names of the configuration, such as
+    ``advice.max_indexes``.
     """
-    headings = {group.group: group.heading for group in settings.groups}
-    to_choose: dict[str, Any] = {"examples": list(tables)} if tables else {}
+    suggested: Any = {"examples": list(tables)} if tables else {}
+    by_place = {each.place: (each, value) for each, value in settings.items()}
     return {
         "run_date": Param(
             None,
@@ -78,57 +104,59 @@ def trigger_form(settings: Settings, tables: Sequence[str] = ()) -> dict[str, Pa
             title="Night",
             description="The day whose queries are read. Empty: the day in which the data interval starts.",
         ),
+        # A text as its first type makes a field that suggests names. In one that chooses several, Enter takes
+        # the first name that holds what was typed, and what no name holds is dropped: that means all tables.
         "tables": Param(
             None,
-            type=["null", "array"],
+            type=["null", "string", "array"],
             items={"type": "string", "pattern": TABLE_NAME_PATTERN, "maxLength": 200},
             maxItems=1000,
+            maxLength=10_000,
             title="Tables",
-            description="Names without type suffix. Empty: as configured, else all tables.",
-            **to_choose,
+            description="Names without type suffix, with commas between them. Empty: as configured, or all.",
+            **suggested,
+        ),
+        "publish": Param(
+            PUBLISH[0],
+            type="string",
+            enum=list(PUBLISH),
+            title="Publish",
+            values_display={
+                "auto": "auto: unless a setting below is changed",
+                "yes": "yes: as the night's advice, whatever the settings",
+                "no": "no: a dry run, beside the night's advice",
+            },
+            description="A run that is not published is kept beside the night's advice, and builds nothing.",
         ),
         **{
-            each.place: Param(
+            place: Param(
                 None,
                 title=each.facts.title,
-                description=_description(each),
-                section=headings[each.group],
-                **_schema(each, list(each.facts.choices or settings.kinds)),
+                description=f"{each.facts.help}{f' Configured{in_force}.' if in_force else ''}",
+                **_schema(each, settings.kinds, in_force),
             )
-            for each, _ in settings.items()
-            if each.facts.title
+            for place in SHOWN
+            for each, value in [by_place[place]]
+            for in_force in [f": {shown_value(each, value)}" if is_configured else ""]
         },
     }
 
 
-def _description(declared: Declared) -> str:
-    if declared.kind not in (int, float):
-        return declared.facts.help
-    return f"{declared.facts.help} Use {allowed_values(declared).removesuffix(', or none')}."
-
-
-def _schema(declared: Declared, choices: list[str]) -> dict[str, Any]:
+def _schema(declared: Declared, kinds: Sequence[str], in_force: str) -> dict[str, Any]:
     facts = declared.facts
-    if declared.kind is bool:
-        return {"type": ["null", "boolean"]}
-    if declared.kind in (int, float):
-        bounds = {"minimum": facts.at_least, "maximum": facts.at_most}
-        given = {name: bound for name, bound in bounds.items() if bound is not None}
-        # Beside the type, the form would make bounds limits of the field, and replace a number beyond them by
-        # the nearest limit. In here they are only judged, and Airflow refuses the number by name.
-        kind = "integer" if declared.kind is int else "number"
-        pattern = number_pattern(facts.unit)
-        if pattern and (not is_share(facts.unit) or given == {"minimum": 0, "maximum": 1}):
-            # The first type makes a field of text, for ``5%`` and ``10MB``; numbers are still taken.
-            return {"type": ["null", "string", kind], "allOf": [given], "pattern": pattern}
-        return {"type": ["null", kind], "allOf": [given]}
-    if facts.json_values:
-        values = dict(facts.json_values)
-        return {"type": ["null", "object"], "additionalProperties": values, "maxProperties": 1000}
+    empty = {"null": f"as configured{in_force}"}
     if facts.is_list:
-        items = {"type": "string", "enum": choices}
-        return {"type": ["null", "array"], "items": items, "uniqueItems": True, "examples": choices}
-    text: dict[str, Any] = {"type": ["null", "string"]}
-    if facts.choices:
-        return {**text, "enum": [*facts.choices, None], "values_display": {"null": "as configured"}}
-    return {**text, "maxLength": 200, **({"pattern": f"^({facts.pattern})$"} if facts.pattern else {})}
+        items = {"type": "string", "enum": list(kinds)}
+        return {"type": ["null", "array"], "items": items, "uniqueItems": True, "examples": list(kinds)}
+    if declared.kind is bool:
+        # As a switch, no value would look like false. The type of text makes a field to choose from.
+        names = {"true": "yes", "false": "no"}
+        kinds_of_value = ["null", "string", "boolean"]
+        return {"type": kinds_of_value, "enum": [True, False, None], "values_display": empty | names}
+    if choices := list(facts.choices or _CHOICES.get(declared.place, ())):
+        kind = "string" if facts.choices else "integer"
+        return {"type": ["null", kind], "enum": [*choices, None], "values_display": empty}
+    # A field of text for ``5%`` and ``10MB``, which the first task judges: of what Airflow refuses, its page
+    # says "Bad Request", and quotes the schema where nobody looks.
+    of_number = {int: ["integer"], float: ["number"]}.get(declared.kind, [])
+    return {"type": ["null", "string", *of_number], "maxLength": 200, "examples": _EXAMPLES[declared.place]}

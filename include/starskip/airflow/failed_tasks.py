@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from starskip.airflow.task_failure import FAILURE
+from starskip.airflow.task_failure import FAILURE, NO_LOG
 
 
 def task_states(context: Mapping[str, Any]) -> dict[str, str]:
@@ -20,3 +20,8 @@ def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[
     failed = [task for task, state in states.items() if state == "failed"]
     reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
     return {task: reason or "its log says why" for task, reason in reasons.items()}
+
+
+def is_log_missing(context: Mapping[str, Any], failed: Collection[str]) -> bool:
+    """Return whether one of the ``failed`` tasks has found no log of the night."""
+    return any(context["ti"].xcom_pull(task_ids=task, key=NO_LOG) for task in failed)

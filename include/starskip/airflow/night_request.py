@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -18,8 +19,17 @@ from starskip.settings.environment import settings_environment
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
 
-NIGHT_PARAMS = ("run_date", "tables")
+NIGHT_PARAMS = ("run_date", "tables", "publish")
 """The params that are no settings."""
+
+TABLE_NAME_PATTERN = r"^([A-Za-z0-9_][A-Za-z0-9_.\-]*)?$"
+"""Names that Pinot takes; a name that begins with a dash could be read as an option of a command.
+
+An empty name passes, and is left out.
+"""
+
+PUBLISH = ("auto", "yes", "no")
+"""Ways to publish: as the night's advice unless settings are changed, whatever they are, or not at all."""
 
 _BACKFILL = "backfill"
 """The type of run that Airflow gives to the days of a backfill."""
@@ -30,13 +40,19 @@ _MAX_SETTING_CHARACTERS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class NightRequest:
-    """One run: its night, configuration file, tables (none: all) and settings, which override the file's."""
+    """One run: its night, configuration file, tables (none: all) and settings, which override the file's.
+
+    ``changed``: the settings whose values are not the configuration's. ``is_experiment``: the run only tries
+    them.
+    """
 
     run_date: date
     run_id: str
     config: str
     tables: tuple[str, ...]
     settings: Mapping[str, str]
+    changed: tuple[str, ...] = ()
+    is_experiment: bool = False
 
     def job_arguments(self) -> list[str]:
         """Return the command line of every job, as a list: no shell reads it.
@@ -48,6 +64,8 @@ class NightRequest:
             f"--run-date={self.run_date.isoformat()}",
             f"--run-id={self.run_id}",
             f"--tables={','.join(self.tables)}",
+            f"--changed={','.join(self.changed)}",
+            *(["--experiment"] if self.is_experiment else []),
         ]
 
     def job_environment(self) -> dict[str, str]:
@@ -63,7 +81,15 @@ class NightRequest:
         # The DAG file imports this module, so the task that reads a night imports what reading needs.
         from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 
-        arguments = NightArguments(self.run_date, self.run_id, started_at, self.tables, self.settings)
+        arguments = NightArguments(
+            self.run_date,
+            self.run_id,
+            started_at,
+            self.tables,
+            self.settings,
+            changed=self.changed,
+            is_experiment=self.is_experiment,
+        )
         return night_from_config(self.config, arguments, os.environ)
 
 
@@ -80,16 +106,34 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
         raise ConfigError(
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
+    from starskip.night.configuration.night_from_config import changed_settings
+
     given = _settings(run.conf or {}, params, config)
-    # Built artefacts are current state: days of the past only advise.
-    withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL else {}
+    # What a DAG file gives its DAG as other defaults is not the run's own.
+    asked = {place: value for place, value in given.items() if place in (run.conf or {})}
+    changed = changed_settings(config, asked, os.environ)
+    is_experiment = _is_experiment(params.get("publish"), changed)
+    # Built artefacts are current state: days of the past and experiments only advise.
+    withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
     return NightRequest(
         run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
         run_id=run.run_id,
         config=config,
-        tables=_tables(params["tables"] or ()),
+        tables=asked_tables(params["tables"]),
         settings=given | withheld,
+        changed=changed,
+        is_experiment=is_experiment,
     )
+
+
+def _is_experiment(publish: Any, changed: Sequence[str]) -> bool:
+    """Return whether a run keeps what it publishes aside; raise ConfigError for another word."""
+    if publish not in (None, *PUBLISH):
+        raise ConfigError(
+            f"publish {printable(str(publish), 80)!r} is not known: use {', '.join(PUBLISH)}",
+            setting="publish",
+        )
+    return publish == "no" or (publish in (None, "auto") and bool(changed))
 
 
 def _settings(conf: Mapping[str, Any], params: Mapping[str, Any], config: str) -> dict[str, str]:
@@ -121,8 +165,23 @@ def _form_places(families: Sequence[str]) -> list[str]:
     return [each.place for each, _ in family_defaults(families).items() if each.facts.title]
 
 
-def _tables(asked: Sequence[str]) -> tuple[str, ...]:
-    tables = tuple(name for name in asked if name)
+def named_tables(asked: Any) -> tuple[str, ...]:
+    """Return the names in the param ``tables``, a list or a text, whether tables can have them or not."""
+    names = re.split(r"[\s,]+", asked) if isinstance(asked, str) else asked or ()
+    return tuple(dict.fromkeys(str(name) for name in names if name))
+
+
+def asked_tables(asked: Any) -> tuple[str, ...]:
+    """Return the tables that the param names, as a list or in a text; none for all of them.
+
+    Raises ConfigError if all names are blank, which must not mean all tables.
+    """
+    tables = named_tables(asked)
+    for name in tables:
+        if not re.fullmatch(TABLE_NAME_PATTERN, name):
+            raise ConfigError(
+                f"tables: {printable(name, 100)!r} is not the name of a table", setting="tables"
+            )
     if asked and not tables:
         raise ConfigError("tables holds blank names only: name a table, or leave it out", setting="tables")
     return tables

@@ -12,8 +12,8 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
+from starskip.reports.past_words import stop_clause
 from starskip.reports.saving_words import ALL_ENTRIES
-from starskip.reports.sentences import stop_words
 
 _MAX_POINTS = 12
 _MAX_COLUMNS_CHARACTERS = 70
@@ -56,7 +56,7 @@ def _curve(evidence: Evidence) -> list[str]:
         lines.append(f"  {point.k:>3}{mark}  {percent(point.saving_ratio):>7}  {interval:>13}  {columns}")
         smaller = point.columns
     chosen_words = f"* chosen; it stops at {chosen}" if chosen else "none chosen"
-    return [*lines, f"  {chosen_words}: {stop_words(evidence.k_curve.stop_reason)}", ""]
+    return [*lines, f"  {chosen_words}: {stop_clause(evidence)}", ""]
 
 
 def _best_set(smaller: tuple[str, ...], columns: tuple[str, ...]) -> str:

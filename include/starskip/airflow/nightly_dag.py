@@ -30,6 +30,10 @@ starts. So the scheduled run of 02:00 is about the day before, a backfill about 
 a manual run about the last complete day. A run without a data interval is about the day before it. Running a
 night again replaces exactly that night.
 
+**A run with other settings** than the configuration's is an experiment: its reports are marked and kept
+beside the night's advice, and nothing is built. The param `publish` says otherwise: `yes` publishes all the
+same, `no` keeps any run aside. Some tables alone, or another night, make no experiment.
+
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
@@ -45,12 +49,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -58,12 +62,13 @@ from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.airflow.configured_form import configured_form
 from starskip.airflow.connections import Connections
 from starskip.airflow.early_config import early_config
-from starskip.airflow.failed_tasks import failed_tasks, task_states
+from starskip.airflow.failed_tasks import failed_tasks, is_log_missing, task_states
 from starskip.airflow.night_request import night_request
+from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.task_failure import failing_at_once
+from starskip.airflow.task_failure import FAILURE, failing_at_once
 
 # Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
@@ -85,6 +90,7 @@ def index_advisor_dag(
     store_conn_id: str = _USUAL.store,
     opensearch_conn_id: str = _USUAL.opensearch,
     keys_conn_id: str = _USUAL.keys,
+    notifiers: Sequence[BaseNotifier] = (),
     default_args: Mapping[str, Any] | None = None,
     tags: Collection[str] = (),
     **dag_arguments: Any,
@@ -93,9 +99,11 @@ def index_advisor_dag(
 
     ``config``: the configuration of its nights, as a path or as the URL of an object. A relative path is
     beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
-    intervals, and anything else is taken as Airflow's DAG takes it. ``default_args`` of its tasks lie over
-    Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of Airflow's DAG, such
-    as ``start_date`` or ``on_failure_callback``.
+    intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
+    sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
+    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``default_args`` of
+    its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
+    Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
@@ -126,7 +134,12 @@ def index_advisor_dag(
                 conn_id=spark_conn_id,
             )
             steps += [job, check_tables.override(task_id=f"check_{stage}")(stage, place, connections)]
-        chain(*steps, finish_night(place, connections))
+        chain(*steps, end := finish_night(place, connections))
+        if notifiers:
+            end >> notify_task(
+                notifiers,
+                lambda context: night_messages(context, lambda of: _night(of, place, connections)),
+            )
         # Tasks find the DAG's params at run time. A copy in each would be checked and stored at each parse.
         for each in dag.tasks:
             each.params = ParamsDict()
@@ -164,15 +177,24 @@ def check_tables(stage: str, config: str, connections: Connections, **context: A
 def finish_night(config: str, connections: Connections, **context: Any) -> list[str]:
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     from starskip.airflow.night_outcome import night_outcome
+    from starskip.night.experiments import note_experiment, run_note
     from starskip.night.night_runs import note_run
 
     with failing_at_once(context):
         night = _night(context, config, connections)
         states = task_states(context)
         succeeded = {task_id for task_id, state in states.items() if state == "success"}
-        outcome = night_outcome(night, failed_tasks(context, states), succeeded)
-        note_run(night, outcome.problem(), outcome.night_problem())
+        failed = failed_tasks(context, states)
+        outcome = night_outcome(night, failed, succeeded)
+        no_log = is_log_missing(context, failed)
+        note_run(night, outcome.problem(), outcome.night_problem(), is_log_missing=no_log)
+        if night.is_experiment:
+            note_experiment(night, outcome.reported)
     if problem := outcome.problem():
+        context["ti"].xcom_push(key=FAILURE, value=problem)
         raise AirflowFailException(problem)
-    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are published")
+    kept = "kept beside the night's advice" if night.is_experiment else "published"
+    if note := run_note(night):
+        show_progress(f"finish_night: {note}")
+    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are {kept}")
     return list(outcome.reported)

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,12 +20,14 @@ from starskip.airflow.airflow_database import migrate_database
 from starskip.airflow.airflow_environment import airflow_environment
 from starskip.airflow.connections import Connections
 from starskip.airflow.followed_command import follow_command
+from starskip.airflow.night_request import PUBLISH
 from starskip.airflow.night_summary import night_summary
 from starskip.airflow.private_home import private_home
 from starskip.airflow.report_places import DAG_ID
 from starskip.airflow.unfinished_runs import noted_run
 from starskip.errors import StarskipError
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.experiments import experiments_of
 from starskip.night.listed_tables import listed_tables
 from starskip.reports.export_reports import export_reports
 from starskip.storage.file_access import READABLE_BY
@@ -45,6 +48,13 @@ SAMPLE_CONFIG = "include/config/night.yaml"
 @click.option("--tables", default="", help="Comma separated tables; all by default.")
 @click.option(
     "--set", "settings", multiple=True, metavar="GROUP.NAME=VALUE", help="A setting for this run; repeatable."
+)
+@click.option(
+    "--publish",
+    type=click.Choice(PUBLISH),
+    default="auto",
+    show_default=True,
+    help="Whether this is the night's advice; auto: unless settings differ from the configuration's.",
 )
 @click.option(
     "--home",
@@ -71,6 +81,7 @@ def nightly_run(
     run_date: datetime,
     tables: str,
     settings: Sequence[str],
+    publish: str,
     home: Path,
     reports: Path,
     reports_readable_by: str,
@@ -79,7 +90,8 @@ def nightly_run(
     checkout, night_date = Path.cwd(), run_date.date()
     home, reports = home.absolute(), reports.absolute()
     names = listed_tables(tables)
-    params = {"run_date": night_date.isoformat(), "tables": names, **dict(_param(item) for item in settings)}
+    asked = {"run_date": night_date.isoformat(), "tables": names, "publish": publish}
+    params = {**asked, **dict(_param(item) for item in settings)}
     environment = airflow_environment(checkout, os.environ, home=home)
     config = _config(environment.get(CONFIG) or SAMPLE_CONFIG)
     environment[CONFIG] = config
@@ -99,7 +111,13 @@ def nightly_run(
         Connections().use(os.environ)
         night = night_from_config(config, arguments, environment)
         access = READABLE_BY[reports_readable_by]
-        exported = export_reports(night.store, night.date_text, reports, night.tables, access)
+        store = night.store
+        for tried in experiments_of(night)[:1]:
+            if tried.ended_at >= started_at:
+                store = replace(store, experiment=tried.place)
+                reports = reports / "experiments" / tried.place.name
+                click.echo(f"\n{tried.note} To publish it: --publish yes")
+        exported = export_reports(store, night.date_text, reports, night.tables, access)
         click.echo("\n" + night_summary(exported, started_at, checkout))
     except StarskipError as error:
         reason = reason or str(error)

@@ -23,5 +23,9 @@ FIRST_PAGE = f"/plugin/{NAV_ROUTE}"
 
 def run_reports(base_url: str, dag_id: str, run_id: str) -> str:
     """Return the address of the tab of a run that shows its reports; ``base_url``: of Airflow's UI."""
-    run = f"dags/{quote(dag_id, safe='')}/runs/{quote(run_id, safe='')}"
-    return f"{base_url.rstrip('/')}/{run}/plugin/{RUN_ROUTE}"
+    return f"{run_page(base_url, dag_id, run_id)}/plugin/{RUN_ROUTE}"
+
+
+def run_page(base_url: str, dag_id: str, run_id: str) -> str:
+    """Return the address of Airflow's page of a run."""
+    return f"{base_url.rstrip('/')}/dags/{quote(dag_id, safe='')}/runs/{quote(run_id, safe='')}"

@@ -10,11 +10,14 @@ from typing import Any
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.airflow.progress_line import show_progress
-from starskip.errors import StarskipError, TransientError
+from starskip.errors import MissingLog, StarskipError, TransientError
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 FAILURE = "failure"
 """XCom key under which a task that fails leaves its reason."""
+
+NO_LOG = "no_log"
+"""XCom key that a task leaves which fails since no log holds the day of its night."""
 
 
 def note_failure(context: Mapping[str, Any], reason: str) -> None:
@@ -30,6 +33,8 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         yield
     except StarskipError as error:
         note_failure(context, str(error))
+        if isinstance(error, MissingLog):
+            context["ti"].xcom_push(key=NO_LOG, value=True)
         failure = AirflowException if isinstance(error, TransientError) else AirflowFailException
         raise failure(str(error)) from None
     except OSError as error:

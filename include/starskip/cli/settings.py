@@ -25,7 +25,7 @@ Each setting belongs to a group. A later place overrides an earlier one; setting
 | the night's configuration | `settings: {advice: {max_indexes: 3}}` |
 | environment | `STARSKIP_ADVICE__MAX_INDEXES=3` |
 | `starskip stage` and `tune` | `--set advice.max_indexes=3` |
-| trigger form of Airflow, for the settings marked ◦ | a field, or `--conf '{"advice.max_indexes": 3}'` |
+| [one run in Airflow](operate.md#experiments), settings marked ◦ | `{"advice.max_indexes": 3}` |
 
 Sizes, shares and times are taken as people write them: `10MB` (10⁶ bytes), `1.5GiB` (2³⁰), `5%`, `24h`
 ([all forms](commands.md#what-holds-for-all)). A value that is not allowed is refused with one line; none is

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night
-from starskip.errors import SourceError
+from starskip.errors import MissingLog
 from starskip.night.lake_only import find_lake_only
 from starskip.night.night_logs import night_logs
 from starskip.pinot.logs.file_day import may_be_of_day
@@ -22,7 +22,7 @@ _MOST_BYTES = 128 << 20
 
 
 def look_for_log(night: Night) -> None:
-    """Raise SourceError if the logs of the night hold no record of its day.
+    """Raise MissingLog if the logs of the night hold no record of its day.
 
     For the start of a whole night: a stage by itself has no use for it. If all tables lie in the lake alone,
     no log is looked for. Files whose path names the day come first, and the first record of the day ends the
@@ -60,9 +60,9 @@ def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
     return pc.fill_null(inside, untimed)
 
 
-def no_log(night: Night, files: Sequence[str], outside: int) -> SourceError:
+def no_log(night: Night, files: Sequence[str], outside: int) -> MissingLog:
     """Return the error of a night if no file has a record of its day; ``outside``: records of other days."""
-    return SourceError(
+    return MissingLog(
         f"no log of {night.date_text}: {len(files)} log files hold no record of that day and "
         f"{outside} of other days; run the night again when its log is there",
         source=night.date_text,

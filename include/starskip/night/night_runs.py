@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
@@ -24,20 +24,28 @@ class NightRun:
     """The end of one run.
 
     ``problem``: why it ended as failed, None if it did not. ``night_problem``: the part of it beyond tables
-    that a gate stopped. ``is_whole``: whether the run was about all tables.
+    that a gate stopped. ``is_whole``: whether the run was about all tables. ``is_log_missing``: whether it
+    failed since no log held its day.
     """
 
     run_id: str
     problem: str | None
     night_problem: str | None
     is_whole: bool = True
+    is_log_missing: bool = False
 
 
-def note_run(night: Night, problem: str | None, night_problem: str | None) -> None:
+def note_run(
+    night: Night, problem: str | None, night_problem: str | None, *, is_log_missing: bool = False
+) -> None:
     """Publish how the run of ``night`` ended, beside the ends of earlier runs of the same night."""
     former = [each for each in night_runs(night) if each.run_id != night.run_id]
-    run = NightRun(night.run_id, _bounded(problem), _bounded(night_problem), night.tables is None)
-    runs = [*former, run][-_KEPT_RUNS:]
+    is_whole = night.tables is None
+    run = NightRun(night.run_id, _bounded(problem), _bounded(night_problem), is_whole, is_log_missing)
+    runs = [*former, run]
+    # The night's own state must outlive any number of runs for some of its tables.
+    state, first_kept = whole_run(runs), len(runs) - _KEPT_RUNS
+    runs = [each for at, each in enumerate(runs) if at >= first_kept or each is state]
     night.store.publish(
         NIGHT_RUNS,
         night.date_text,
@@ -55,11 +63,18 @@ def night_runs(night: Night) -> tuple[NightRun, ...]:
     return _runs_of(chain, newest) if newest else ()
 
 
+def whole_run(runs: Sequence[NightRun]) -> NightRun | None:
+    """Return the run that the state of a night is: the newest one of all tables, None if there is none.
+
+    A run for some tables, such as one for a table that there is not, says nothing about the night.
+    """
+    return next((run for run in reversed(runs) if run.is_whole), None)
+
+
 def failed_run(night: Night) -> NightRun | None:
-    """Return the run by which the night counts as failed: the last run, or the last run of all tables."""
-    runs = night_runs(night)
-    last_whole = [run for run in runs if run.is_whole][-1:]
-    return next((run for run in (*reversed(runs[-1:]), *last_whole) if run.night_problem), None)
+    """Return the run by which the night counts as failed, None if it does not."""
+    run = whole_run(night_runs(night))
+    return run if run and run.night_problem else None
 
 
 @lru_cache(maxsize=1024)
@@ -75,7 +90,13 @@ def _runs_of(chain: ManifestLog, newest: ListedManifest) -> tuple[NightRun, ...]
 
 def _run(item: Mapping[str, Any]) -> NightRun:
     problem, night_problem = item["problem"], item["night_problem"]
-    return NightRun(str(item["run_id"]), _bounded(problem), _bounded(night_problem), bool(item["is_whole"]))
+    return NightRun(
+        str(item["run_id"]),
+        _bounded(problem),
+        _bounded(night_problem),
+        bool(item["is_whole"]),
+        bool(item.get("is_log_missing", False)),  # which older versions did not write
+    )
 
 
 def _bounded(text: object) -> str | None:

@@ -39,6 +39,7 @@ from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.night.note_applied import note_applied
 from starskip.pinot.table_config import TableConfig
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
@@ -63,12 +64,14 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     parts = {table: each.part for table, each in advised.items()}
     night.publish(QUESTIONS, {table: each.question for table, each in advised.items()})
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
+    seen = note_applied(night, {table: each.advice.nights.in_force for table, each in advised.items()})
     left = found.left_of(tables)
     families = families_of_night(night)
     warnings: list[str] = []
     counts = {
         "tables": len(tables),
         "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
+        **({"seen_in_configs": len(seen)} if seen else {}),
     }
     for family in families.known:
         if family.answer is not None:
@@ -200,6 +203,7 @@ def _advised(
         **_properties(advice),
         "settings": night.settings.differences(),
         "table_bytes": overview.stored_bytes if overview else None,
+        "table_rows": overview.rows if overview else None,
     }
     part = Part(staged.write(table, _recommendation_rows(advice, sizes)), properties)
     answers = advice.answers
@@ -277,6 +281,8 @@ def _properties(advice: TableAdvice) -> Mapping[str, Any]:
         "drops_withheld": advice.drops_withheld,
         **{name: getattr(log, name) for name in ("queries", "failed", "unparsed", "shapes", "entries")},
         "nights": advice.nights.count,
+        "earlier_nights": [[day.isoformat(), weight] for day, weight in advice.nights.earlier],
+        "fresh": advice.fresh.to_document() if advice.fresh else None,
         **{name: getattr(log, name) for name in ("unlogged_queries", "unlogged_entries", "leaves")},
         "unlogged_texts": log.unlogged_texts.to_json(),
         "answers": [

@@ -71,6 +71,8 @@ def _parser(stage: Callable[[Engine, Night], StageResult]) -> argparse.ArgumentP
     parser.add_argument(
         "--set", action="append", default=[], metavar="GROUP.NAME=VALUE", help="a setting; repeatable"
     )
+    parser.add_argument("--changed", default="", help="comma separated places of settings to be marked")
+    parser.add_argument("--experiment", action="store_true", help="keep the artefacts beside the night's")
     return parser
 
 
@@ -85,4 +87,6 @@ def _night_arguments(parsed: argparse.Namespace) -> NightArguments:
         started_at=datetime.now(UTC),
         tables=listed_tables(parsed.tables),
         settings=dict(item.partition("=")[::2] for item in parsed.set),
+        changed=listed_tables(parsed.changed),
+        is_experiment=parsed.experiment,
     )

@@ -9,6 +9,8 @@ from datetime import datetime
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.standing import drift
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
+from starskip.reports.afterwards_evidence import Afterwards
+from starskip.reports.afterwards_words import place_words
 
 MAX_CHANGES = 5
 """Applications of a table that a report shows, the newest."""
@@ -95,26 +97,40 @@ class AppliedChange:
 class AppliedAdvice:
     """The newest applications of a table, newest first, and the number of ``earlier`` ones.
 
-    ``drift``: how measured savings differ from predicted ones, as words.
+    ``drift``: how measured savings differ from predicted ones, as words. ``afterwards``: the changes in
+    force, newest first, and what later logs say of them.
     """
 
     changes: tuple[AppliedChange, ...]
     earlier: int
     drift: str
+    afterwards: tuple[Afterwards, ...] = ()
+
+    @property
+    def refuted(self) -> tuple[Afterwards, ...]:
+        """The changes in force whose prediction later logs refute."""
+        return tuple(each for each in self.afterwards if each.is_refuted)
 
 
-def applied_advice(entries: Sequence[LedgerEntry]) -> AppliedAdvice | None:
-    """Return the applications that a table's ``entries`` tell of, None if there is none; oldest first."""
+def applied_advice(
+    entries: Sequence[LedgerEntry], afterwards: tuple[Afterwards, ...] = ()
+) -> AppliedAdvice | None:
+    """Return the applications that a table's ``entries`` tell of, oldest first, and its changes in force.
+
+    None if there are neither.
+    """
     by_application: dict[str, dict[str, LedgerEntry]] = {}
     for entry in entries:
         if entry.application:
             # The newest entry of an index counts: what was kept may be taken back.
             by_application.setdefault(entry.application, {})[entry.index.name] = entry
     changes = [_change(list(of_index.values())) for of_index in by_application.values()]
-    if not changes:
+    if not changes and not afterwards:
         return None
     changes.sort(key=lambda each: each.at, reverse=True)
-    return AppliedAdvice(tuple(changes[:MAX_CHANGES]), max(len(changes) - MAX_CHANGES, 0), drift(entries))
+    return AppliedAdvice(
+        tuple(changes[:MAX_CHANGES]), max(len(changes) - MAX_CHANGES, 0), drift(entries), afterwards
+    )
 
 
 def _change(entries: Sequence[LedgerEntry]) -> AppliedChange:
@@ -154,8 +170,4 @@ def _change(entries: Sequence[LedgerEntry]) -> AppliedChange:
 
 
 def _beside(measured: float | None, interval: Interval) -> str:
-    if measured is None:
-        return ""
-    if measured < interval.low:
-        return "less than predicted"
-    return "more than predicted" if measured > interval.high else "as predicted"
+    return "" if measured is None else place_words(measured, interval)

@@ -52,7 +52,8 @@ def config_diff(evidence: Evidence) -> ConfigDiff | None:
 
 def _unified(now: Sequence[str], then: Sequence[str], context: int) -> Iterator[DiffLine]:
     """Yield the lines of a unified diff; a comma at the end of a line is no change of it."""
-    matcher = SequenceMatcher(None, *([line.rstrip(",") for line in each] for each in (now, then)))
+    before, after = ([line.rstrip(",") for line in each] for each in (now, then))
+    matcher = SequenceMatcher(None, before, after)
     for group in matcher.get_grouped_opcodes(context):
         (_, start, _, new_start, _), (_, _, end, _, new_end) = group[0], group[-1]
         if context < MAX_COMPARED:

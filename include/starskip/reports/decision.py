@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from starskip.advisor.families.families import named
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.errors import printable
-from starskip.number_text import count, milliseconds, percent, percent_range, share, size_share
+from starskip.number_text import count, fine_percent, milliseconds, percent, percent_range, size_share
 from starskip.reports.advice_values import AdvisedAction
 from starskip.reports.applied_evidence import AppliedIndex
 from starskip.reports.evidence import Evidence
@@ -104,7 +104,7 @@ def _title(evidence: Evidence, lines: Sequence[DecisionLine]) -> tuple[Piece, ..
         words = _counted(len(dropped), "index", "indexes")
         do.append(Piece(f"{', drop ' if added else 'Drop '}{words}"))
     word = "less" if combined.saving_ratio >= 0 else "more"
-    scan = Piece(f": its queries scan {share(abs(combined.saving_ratio))} {word}")
+    scan = Piece(f": its queries scan {percent(abs(combined.saving_ratio))} {word}")
     return (*do, Piece(" to " if added and not dropped else " on "), table, scan)
 
 
@@ -151,7 +151,7 @@ def _serves_queries(action: AdvisedAction) -> bool:
 def _why(action: AdvisedAction) -> str:
     if not action.shapes:
         return ""
-    return f"{_number(action.shapes, 'query shape')}, {share(action.queries_ratio)} of the queries"
+    return f"{_number(action.shapes, 'query shape')}, {fine_percent(action.queries_ratio)} of the queries"
 
 
 def _simulated(evidence: Evidence) -> str:

@@ -27,6 +27,7 @@ from starskip.reports.advice_values import (
 )
 from starskip.reports.applied_evidence import AppliedAdvice
 from starskip.reports.log_values import DataQuality, LatencyEvidence, Shapes, TimesEvidence
+from starskip.reports.past_evidence import PastEvidence
 
 SCHEMA_VERSION = 1
 """Rises when a field changes its meaning or is removed; an added field with a default changes nothing."""
@@ -52,7 +53,7 @@ class Summary:
     ``combined``: the saving of all changes together, null if nothing was chosen or there is no log. The
     predicted saving is that of the indexes on columns by themselves, a share of all entries scanned in
     filter. Failed and unparsed queries are included in both. ``table_bytes``: all columns and indexes in the
-    table's segments, null if none are known.
+    table's segments, ``table_rows``: their rows, null if none are known.
     """
 
     queries: int
@@ -65,6 +66,7 @@ class Summary:
     saving_ms: float | None = None
     workload: Literal["log", "equal_columns", "given_weights"] = "log"
     table_bytes: int | None = None
+    table_rows: int | None = None
     combined: CombinedSavingEvidence | None = None
     time: TimeSavingEvidence | None = None
 
@@ -82,8 +84,11 @@ class Evidence:
     ``not_used``: families of users' own that failed, each with its fault. ``notes``: what no index that may
     be chosen can do. ``applied``: what became of advice that was applied, null if none was.
     ``interval_factor``: how much wider the intervals are than the models say, by past applications.
+    ``past``: what earlier nights and the last advice changed, null if there are none. ``version``: of the
+    Starskip that wrote it, empty if it is not installed as a package.
     ``actions``: the advice line by line. ``reload_seconds``: how long one server that holds all segments
     would reload them, null if there are none.
+    ``run_note``: that the run is an experiment, or which settings it changed for itself; else empty.
     """
 
     table: str
@@ -117,8 +122,11 @@ class Evidence:
     notes: tuple[str, ...] = ()
     applied: AppliedAdvice | None = None
     interval_factor: float = 1.0
+    past: PastEvidence | None = None
+    version: str = ""
     actions: tuple[AdvisedAction, ...] = ()
     reload_seconds: float | None = None
+    run_note: str = ""
     schema_version: int = SCHEMA_VERSION
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ _HARMLESS = str.maketrans({c: f"\\u{ord(c):04x}" for c in "<>&`\x7f"})
 def evidence_to_json(evidence: Evidence) -> str:
     """Return the evidence as one ASCII JSON document, keys in the order of the fields, newline at the end."""
     document = {field.name: _plain(getattr(evidence, field.name)) for field in dataclasses.fields(evidence)}
-    for name in ("sections", "not_used"):
+    for name in ("sections", "not_used", "run_note"):
         if not document[name]:
             del document[name]
     return harmless_json(document) + "\n"

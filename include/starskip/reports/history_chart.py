@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
 
 from starskip.number_text import percent, percent_range
-from starskip.reports.advice_values import Interval, NamedIndex
+from starskip.reports.advice_values import Interval
+from starskip.reports.report_summary import SummaryIndex
+from starskip.reports.trend import runs_of_nights
 
 WIDE, NARROW, HEIGHT = 880, 330, 220
 """Width and height of the drawing, in its own units; text is as large in the narrow one."""
@@ -25,7 +26,7 @@ class HistoryPoint:
     run_date: date
     saving_ratio: float | None
     interval: Interval | None
-    chosen: tuple[NamedIndex, ...]
+    chosen: tuple[SummaryIndex, ...]
     href: str
 
 
@@ -86,7 +87,7 @@ def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> Histo
     places = [(x(each.run_date), each) for each in ranked]
     upper = [f"{at},{y(each.interval.high if each.interval else 0.0)}" for at, each in places]
     lower = [f"{at},{y(each.interval.low if each.interval else 0.0)}" for at, each in places]
-    runs = _runs([each.run_date for each in ranked])
+    runs = runs_of_nights([each.run_date for each in ranked])
     sets = [frozenset(each.chosen) for each in ranked]
     dots = tuple(
         Dot(at, y(each.saving_ratio or 0.0), _title(each), each.href, i > 0 and sets[i] != sets[i - 1])
@@ -109,13 +110,6 @@ def history_chart(points: Sequence[HistoryPoint], *, width: int = WIDE) -> Histo
         bottom=HEIGHT - _BOTTOM,
         alt=f"Predicted saving of {len(ranked)} nights. " + "; ".join(map(_title, ranked[-20:])) + ".",
     )
-
-
-def _runs(nights: Sequence[date]) -> list[slice]:
-    """Return the runs of nights that follow each other; nights that are missed leave a gap between two."""
-    days = [(later - earlier).days for earlier, later in pairwise(nights)]
-    ends = [i for i, gap in enumerate(days, start=1) if gap > min(days)]
-    return [slice(start, end) for start, end in pairwise([0, *ends, len(nights)])]
 
 
 def _top(points: Sequence[HistoryPoint]) -> float:

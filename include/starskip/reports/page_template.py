@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup
 
-from starskip.advisor.families.headline_pieces import Piece
+from starskip.advisor.deployment.forecast import minutes_words
 from starskip.reports.template_environment import template_environment, template_text
 
 
@@ -27,9 +28,9 @@ def page_content_security_policy() -> str:
     )
 
 
-def rendered_page(template: str, **values: Any) -> str:
-    """Return a page of the templates folder with these values."""
-    return _environment().get_template(template).render(values)
+def rendered_page(template: str, *, alarms: Sequence[str] = (), **values: Any) -> str:
+    """Return a page of the templates folder with these values; ``alarms`` are sentences for its top."""
+    return _environment().get_template(template).render(values, alarms=alarms)
 
 
 @cache
@@ -39,7 +40,8 @@ def _environment() -> Environment:
     # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
     # hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
-    environment.globals |= {**own, "sentence": _sentence}
+    environment.filters |= {"rough_time": lambda seconds: minutes_words(seconds / 60)}
+    environment.globals |= own
     return environment
 
 
@@ -53,7 +55,3 @@ def _script() -> str:
 
 def _digest(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _sentence(pieces: tuple[Piece, ...]) -> str:
-    return "".join(piece.text for piece in pieces)

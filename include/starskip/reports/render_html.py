@@ -35,6 +35,7 @@ _BEFORE = (
     "section_shapes.html.j2",
     "section_applied.html.j2",
     "section_savings.html.j2",
+    "section_past.html.j2",
 )
 _BEHIND = (
     "section_latency.html.j2",

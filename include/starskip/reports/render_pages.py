@@ -1,4 +1,4 @@
-"""Render the pages around reports: lists, a table's history, the frame of one report, and messages."""
+"""Render the pages around reports: one night, a table's history, the frame of one report, and messages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from starskip.reports.history_chart import NARROW, HistoryPoint, history_chart
+from starskip.night.experiments import ExperimentRun
+from starskip.reports.history_chart import NARROW, HistoryChart, HistoryPoint, history_chart
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
-from starskip.reports.report_row import NightPage, ReportRow, RowPage, gaps_between
+from starskip.reports.report_row import ReportRow, RowPage, gaps_between
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,41 +21,6 @@ class Message:
     title: str
     text: str
     commands: tuple[str, ...] = ()
-
-
-def render_index(
-    links: PageLinks,
-    page: NightPage,
-    choices: Sequence[date] = (),
-    *,
-    like: str = "",
-    until: date | None = None,
-    dags: Sequence[tuple[str, str]] = (),
-    dag: str = "",
-) -> str:
-    """Return the list of reports by night, newest first; ``choices``: the nights that a reader can go to.
-
-    ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: the one
-    of this list.
-    """
-    older = page.older and links.index(like=like, until=page.older.isoformat())
-    behind = [*(night.run_date for night in page.nights[1:]), page.older]
-    nights = [
-        (night, gaps_between(page.gaps, night.run_date, next_one))
-        for night, next_one in zip(page.nights, behind, strict=False)
-    ]
-    return rendered_page(
-        "page_index.html.j2",
-        links=links,
-        page=page,
-        nights=nights,
-        choices=choices,
-        like=like,
-        until=until,
-        older=older,
-        dags=dags,
-        dag=dag,
-    )
 
 
 def render_night(
@@ -67,6 +33,7 @@ def render_night(
     newer: date | None = None,
     has_filter: bool = False,
     notes: tuple[str, ...] = (),
+    experiments: Sequence[ExperimentRun] = (),
 ) -> str:
     """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
     night = run_date.isoformat()
@@ -80,13 +47,13 @@ def render_night(
         newer=newer,
         has_filter=has_filter,
         notes=notes,
+        experiments=experiments,
         more=page.older and links.night(night, like=like, after=page.older_after),
     )
 
 
 def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bool = True) -> str:
     """Return one table over the nights: its saving as a chart, its chosen sets and how they changed."""
-    points = [_point(links, row) for row in page.rows if row.summary]
     behind = [*(row.run_date for row in page.rows[1:]), page.older]
     older = page.older and links.history(table, before=page.older.isoformat())
     return rendered_page(
@@ -97,21 +64,36 @@ def render_history(links: PageLinks, table: str, page: RowPage, *, is_newest: bo
             (row, _change(row, page.rows[i + 1 :]), gaps_between(page.gaps, row.run_date, next_one))
             for i, (row, next_one) in enumerate(zip(page.rows, behind, strict=True))
         ],
-        charts=list(filter(None, (history_chart(points), history_chart(points, width=NARROW)))),
+        charts=history_charts(links, page.rows),
         is_newest=is_newest,
         older=older,
         since=page.older,
     )
 
 
-def render_report_frame(links: PageLinks, table: str, run_date: date, section: str = "") -> str:
+def render_report_frame(
+    links: PageLinks, table: str, run_date: date, section: str = "", experiments: Sequence[ExperimentRun] = ()
+) -> str:
     """Return the page that shows one report in a frame, opened at a section, with the way back."""
-    return rendered_page("page_report.html.j2", links=links, table=table, run_date=run_date, section=section)
+    return rendered_page(
+        "page_report.html.j2",
+        links=links,
+        table=table,
+        run_date=run_date,
+        section=section,
+        experiments=[each for each in experiments if table in each.tables],
+    )
 
 
 def render_message(links: PageLinks, message: Message) -> str:
     """Return a page that says only ``message``."""
     return rendered_page("page_message.html.j2", links=links, message=message)
+
+
+def history_charts(links: PageLinks, rows: Sequence[ReportRow]) -> Sequence[HistoryChart]:
+    """Return the saving over the nights of these rows, wide and narrow; nothing of fewer than two nights."""
+    points = [_point(links, row) for row in rows if row.summary]
+    return list(filter(None, (history_chart(points), history_chart(points, width=NARROW))))
 
 
 def _point(links: PageLinks, row: ReportRow) -> HistoryPoint:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
+from starskip.night.experiments import ExperimentRun
 from starskip.reports.decision import decision
 from starskip.reports.decision_forms import DecisionForms
 from starskip.reports.evidence import Evidence
@@ -13,6 +14,8 @@ from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 from starskip.reports.render_html import change_values
+from starskip.reports.render_pages import history_charts
+from starskip.reports.report_row import ReportRow
 
 # Text from outside holds no angle brackets in a report, so that nothing of it can pass for a section.
 _SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<div id="([a-z-]+)">')
@@ -25,8 +28,13 @@ def render_table(
     older: date | None,
     newer: date | None,
     forms: DecisionForms | None = None,
+    experiments: Sequence[ExperimentRun] = (),
+    rows: Sequence[ReportRow] = (),
 ) -> str:
-    """Return the page of a table and night; ``page``: its whole report, to whose sections it has links."""
+    """Return the page of a table and night; ``page``: its whole report, to whose sections it has links.
+
+    ``rows``: the table over the nights up to this one.
+    """
     evidence = masked_evidence(evidence)
     return rendered_page(
         "page_table.html.j2",
@@ -37,6 +45,8 @@ def render_table(
         older=older,
         newer=newer,
         forms=forms,
+        experiments=[each for each in experiments if evidence.table in each.tables],
+        charts=history_charts(links, rows),
         **change_values(evidence),
     )
 

@@ -16,7 +16,7 @@ from starskip.reports.family_sections import family_sections, rendered_sections,
 from starskip.reports.headline import headline
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.render_html import render_html
-from starskip.reports.report_summary import report_summary
+from starskip.reports.report_summary import ReportSummary, report_summary
 from starskip.reports.sentences import (
     code_words,
     filter_text,
@@ -24,7 +24,6 @@ from starskip.reports.sentences import (
     kind_label,
     kind_noun,
     known_words,
-    stop_words,
 )
 from starskip.reports.template_environment import MAX_NAME, compiled, shown, template_environment
 
@@ -43,13 +42,18 @@ def render_json(evidence: Evidence) -> str:
 
 
 def report_files(evidence: Evidence) -> Mapping[str, bytes]:
-    """Return file name to content, UTF-8: report.json, report.md, report.html.
+    """Return file name to content, UTF-8: report.json, report.md, report.html."""
+    return report_with_summary(evidence)[0]
+
+
+def report_with_summary(evidence: Evidence) -> tuple[Mapping[str, bytes], ReportSummary]:
+    """Return the files of a report by their names, and its summary.
 
     A section of a user's family that fails is left out, and the report says so.
     """
     while True:
         try:
-            return _files(evidence)
+            return _files(evidence), report_summary(evidence)
         except FamilyFault as fault:
             if fault.family not in evidence.sections:
                 raise
@@ -57,8 +61,7 @@ def report_files(evidence: Evidence) -> Mapping[str, bytes]:
 
 
 def _files(evidence: Evidence) -> Mapping[str, bytes]:
-    # Lists of reports ask for these, too.
-    report_summary(evidence)
+    # Terminals ask for these, too.
     for section, values in family_sections(evidence):
         section.summary(values)
     return {
@@ -98,7 +101,6 @@ def _environment() -> Environment:
         "code_words": _words_of(code_words),
         "kind_label": lambda kind: prose(kind_label(kind), 60),
         "kind_noun": lambda kind: prose(kind_noun(kind), 60),
-        "stop_words": _words_of(stop_words),
         "known_words": lambda kind, kinds: known_words(kind, kinds) if is_plain_code(kind) else code(kind),
     }
     environment.globals |= {"table": table, "best_set": best_set}

@@ -6,42 +6,35 @@ stands in the list with its reason, and the others are listed.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from functools import lru_cache
 from itertools import pairwise
 
 from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.advisor.run.table_by_table import FAILED
-from starskip.errors import StarskipError, StorageError
+from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, failed_run
-from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import page_name
-from starskip.reports.published_reports import report_content, report_file, report_parts
-from starskip.reports.report_row import Gap, NightPage, NightRows, ReportRow, RowPage
-from starskip.reports.report_summary import ReportSummary, report_summary
-from starskip.storage.manifest import DataFile, Part
-from starskip.storage.manifest_log import ManifestLog
-
-MAX_NIGHTS_LOOKED_AT = 30
-"""Nights that one list looks through at most: a filter that finds nothing ends all the same."""
+from starskip.reports.published_reports import report_parts, without_collections
+from starskip.reports.report_row import Gap, ReportRow, RowPage
+from starskip.reports.report_summary import summary_of
+from starskip.storage.manifest import Part
 
 _MOST_NEIGHBOURS = 40
 _AT_ONCE = 6
-"""Nights or reports that are read at the same time, since a store in the network answers slowly."""
+"""Nights that are read at the same time, since a store in the network answers slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A row whose report is not read yet."""
+    """A row whose summary is not read yet."""
 
     row: ReportRow
-    chain: ManifestLog
     part: Part | None = None
 
 
@@ -52,32 +45,11 @@ def report_nights(night: Night) -> tuple[date, ...]:
     return tuple(sorted(filter(None, map(_night_date, names)), reverse=True))
 
 
-def recent_nights(
-    night: Night, *, like: str = "", until: date | None = None, rows: int, rows_a_night: int
-) -> NightPage:
-    """Return nights up to ``until``, until they hold ``rows`` rows or more.
-
-    For each night, only the first ``rows_a_night`` tables whose name holds ``like``, in any case of letters.
-    Raises StorageError if the store cannot be read at all.
-    """
-    shown: list[NightRows] = []
-    nights = [each for each in report_nights(night) if until is None or each <= until]
-    looked_at = 0
-    for run_date, found in _by_night(night, nights[:MAX_NIGHTS_LOOKED_AT], like):
-        if sum(len(each.rows) for each in shown) >= rows:
-            break
-        looked_at += 1
-        if found:
-            first = _with_summaries(found[:rows_a_night])
-            shown.append(NightRows(run_date, first, len(found) - len(first)))
-    return NightPage(tuple(shown), next(iter(nights[looked_at:]), None), _gaps(nights))
-
-
 def night_rows(night: Night, *, like: str = "", after: str = "", limit: int) -> RowPage:
     """Return the rows of this one night and its tables, behind the table whose page name is ``after``."""
     rows = [
         each
-        for each in _rows_of(night, like, _ended_nights(night))
+        for each in _rows_of(night, lambda table: like.casefold() in table.casefold(), _ended_nights(night))
         if not each.row.table or night.wants(each.row.table)
     ]
     rows = _behind(after, rows)
@@ -91,12 +63,8 @@ def table_rows(night: Night, name: str, *, before: date | None = None, nights: i
     A night that cannot be read is a row without a table.
     """
     left = [each for each in report_nights(night) if before is None or each < before]
-    found = [
-        each
-        for _, rows in _by_night(night, left[:nights])
-        for each in rows
-        if not each.row.table or page_name(each.row.table) == name
-    ]
+    with without_collections():
+        found = _of_nights(night, left[:nights], lambda table: page_name(table) == name)
     older = left[nights - 1] if len(left) > nights else None
     return RowPage(_with_summaries(found), older, gaps=_gaps(left))
 
@@ -129,21 +97,15 @@ def _behind(after: str, rows: list[_Found]) -> list[_Found]:
     return rows[names.index(after) + 1 :] if after in names else rows
 
 
-def _by_night(night: Night, nights: Sequence[date], like: str = "") -> Iterator[tuple[date, list[_Found]]]:
+def _of_nights(night: Night, nights: Sequence[date], wants: Callable[[str], bool]) -> list[_Found]:
     ended = _ended_nights(night)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        for i in range(0, len(nights), _AT_ONCE):
-            some = nights[i : i + _AT_ONCE]
-            yield from zip(
-                some,
-                pool.map(lambda each: _rows_of(replace(night, run_date=each), like, ended), some),
-                strict=True,
-            )
+        found = pool.map(lambda each: _rows_of(replace(night, run_date=each), wants, ended), nights)
+        return [each for of_night in found for each in of_night]
 
 
 def _with_summaries(rows: Sequence[_Found]) -> tuple[ReportRow, ...]:
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return tuple(pool.map(_with_summary, rows))
+    return tuple(map(_with_summary, rows))
 
 
 def _ended_nights(night: Night) -> Collection[str]:
@@ -151,39 +113,38 @@ def _ended_nights(night: Night) -> Collection[str]:
     return frozenset(night.store.storage.folders_in(NIGHT_RUNS))
 
 
-def _rows_of(night: Night, like: str, ended: Collection[str]) -> list[_Found]:
-    """Return the tables of one night whose name holds ``like``: stopped ones first, then by name.
+def _rows_of(night: Night, wants: Callable[[str], bool], ended: Collection[str]) -> list[_Found]:
+    """Return the tables of one night that are wanted: stopped ones first, then by name.
 
     Above them stands, without a table, why the night failed, and which of its parts cannot be read.
     """
-    chain = night.store.chain("reports", night.date_text)
     parts: Mapping[str, Part] = {}
     stopped: dict[str, GateVerdict] = {}
     rows = []
     try:
         parts = report_parts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
     try:
         if night.date_text in ended and (run := failed_run(night)):
-            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem), chain))
+            rows.append(_Found(ReportRow(night.run_date, "", failed=run.night_problem)))
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
     try:
         stopped = stopping_verdicts(night)
     except StorageError as error:
-        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error)), chain))
-    for table in sorted(parts.keys() | stopped.keys(), key=lambda each: (each not in stopped, each)):
-        if like.casefold() in table.casefold():
-            verdict = stopped.get(table)
-            is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
-            row = ReportRow(
-                night.run_date,
-                table,
-                stopped=verdict.checks if verdict else (),
-                is_reported_still=is_reported,
-            )
-            rows.append(_Found(row, chain, parts.get(table)))
+        rows.append(_Found(ReportRow(night.run_date, "", problem=str(error))))
+    wanted = filter(wants, parts.keys() | stopped.keys())
+    for table in sorted(wanted, key=lambda each: (each not in stopped, each)):
+        verdict = stopped.get(table)
+        is_reported = verdict is not None and not stage_named(verdict.stage).stops_report
+        row = ReportRow(
+            night.run_date,
+            table,
+            stopped=verdict.checks if verdict else (),
+            is_reported_still=is_reported,
+        )
+        rows.append(_Found(row, parts.get(table)))
     return rows
 
 
@@ -192,20 +153,10 @@ def _with_summary(found: _Found) -> ReportRow:
         return found.row
     if reason := found.part.properties.get(FAILED):
         return replace(found.row, problem=f"its report could not be written: {reason}")
-    file = report_file(found.part, "report.json")
-    if file is None:
-        return replace(found.row, problem="its report.json is missing: run write_report of that night")
     try:
-        source = f"report.json of {found.row.table}, {found.row.run_date}"
-        return replace(found.row, summary=_summary(found.chain, file, source))
-    except StarskipError as error:
+        return replace(found.row, summary=summary_of(found.part, found.row.table, found.row.run_date))
+    except StorageError as error:
         return replace(found.row, problem=str(error))
-
-
-# Files and manifests never change, so that they are read from the store only once.
-@lru_cache(maxsize=2048)
-def _summary(chain: ManifestLog, file: DataFile, source: str) -> ReportSummary:
-    return report_summary(evidence_from_json(report_content(chain.storage, file), source))
 
 
 def _first_with(night: Night, name: str, nights: Sequence[date]) -> date | None:

@@ -48,21 +48,3 @@ class RowPage:
     older: date | None = None
     older_after: str = ""
     gaps: tuple[Gap, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class NightRows:
-    """The first rows of one night; ``more``: the number of other rows."""
-
-    run_date: date
-    rows: tuple[ReportRow, ...]
-    more: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class NightPage:
-    """Some nights, newest first; the list goes on at the night ``older``, None if it ends."""
-
-    nights: tuple[NightRows, ...]
-    older: date | None = None
-    gaps: tuple[Gap, ...] = ()

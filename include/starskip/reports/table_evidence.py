@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import SourceError
+from starskip.night.experiments import run_note
 from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
 from starskip.pinot.segments.pulled_note import PULLED
@@ -43,7 +45,7 @@ from starskip.reports.advice_evidence import (
 )
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
 from starskip.reports.advised_actions import advised_actions
-from starskip.reports.applied_evidence import applied_advice
+from starskip.reports.applied_of_table import applied_of_table
 from starskip.reports.evidence import Evidence, Setting, Summary
 from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
@@ -57,6 +59,7 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
+from starskip.reports.past_evidence import past_evidence
 from starskip.reports.saving_words import combined_evidence
 from starskip.reports.shapes_evidence import IndexesToday, shape_votes, shapes_evidence
 from starskip.settings import Settings
@@ -104,6 +107,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             predicted_interval=Interval(properties["saving"]["low"], properties["saving"]["high"]),
             saving_ms=time.saving_ms * queries if time else None,
             table_bytes=properties["table_bytes"],
+            table_rows=properties.get("table_rows"),
             combined=combined_evidence(properties["combined"]) if properties["combined"]["parts"] else None,
             time=time,
         ),
@@ -154,13 +158,23 @@ def table_evidence(night: Night, table: str) -> Evidence:
         answers=chosen_answers(properties),
         times=times,
         notes=tuple(properties.get("notes", ())),
-        applied=applied_advice(entries),
+        applied=applied_of_table(night, table, entries, workload),
         interval_factor=properties.get("interval_factor", 1.0),
+        past=past_evidence(properties),
+        version=_version(),
         actions=advised_actions(change_of_night(night, table).indexes, workload, votes, built),
         reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
         if quality.segments and properties["table_bytes"]
         else None,
+        run_note=run_note(night),
     )
+
+
+def _version() -> str:
+    try:
+        return version("starskip")
+    except PackageNotFoundError:
+        return ""
 
 
 def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:

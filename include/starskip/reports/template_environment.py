@@ -14,7 +14,7 @@ import jinja2
 from starskip import number_text
 from starskip.advisor.families.families import BUILT_IN
 from starskip.errors import printable
-from starskip.reports import sentences
+from starskip.reports import afterwards_words, past_words, sentences
 
 MAX_NAME = 120
 
@@ -36,11 +36,11 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "size": number_text.size,
         "size_share": number_text.size_share,
         "percent": number_text.percent,
+        "points": number_text.points,
         "fine_percent": number_text.fine_percent,
         "milliseconds": number_text.milliseconds,
         "decimal": number_text.decimal,
         "code_words": sentences.code_words,
-        "stop_words": sentences.stop_words,
         "sentence": sentences.sentence,
         "log_words": sentences.log_words,
         "unit_words": sentences.unit_words,
@@ -50,6 +50,12 @@ def template_environment(*, autoescape: bool) -> jinja2.Environment:
         "kind_noun": sentences.kind_noun,
         "kind_words": sentences.kind_words,
         "known_words": sentences.known_words,
+        "afterwards_words": afterwards_words.afterwards_words,
+        "beside_words": afterwards_words.beside_words,
+        "refuted_words": afterwards_words.refuted_words,
+        "past_words": past_words.past_words,
+        "kept_rule": past_words.kept_rule,
+        "stop_sentence": past_words.stop_sentence,
         "shown": shown,
         "with_units": _with_units,
         "shell_word": lambda text: shlex.quote(shown(text)),

@@ -19,10 +19,17 @@ from starskip.execution.engine import Engine
 from starskip.night.expire_snapshots import expire_snapshots
 from starskip.reports.charts import missing_pictures
 from starskip.reports.evidence import Evidence
-from starskip.reports.report_files import report_files
+from starskip.reports.report_files import report_with_summary
+from starskip.reports.report_summary import SUMMARY
 from starskip.reports.table_evidence import table_evidence
 from starskip.skipping.registry import load_modules
-from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, commit_messages, parts_of
+from starskip.storage.commit_messages import (
+    COMMIT_MESSAGES,
+    MAX_COMMIT_MESSAGES,
+    commit_messages,
+    note_message,
+    parts_of,
+)
 from starskip.storage.manifest import Part
 from starskip.storage.staged_write import StagedWrite
 
@@ -41,6 +48,8 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     missing = missing_pictures()
     if missing:
         failed.append(f"the reports have no charts: {missing}")
+    if night.is_experiment:
+        return StageResult({"reports": len(parts)}, failed)
     # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
     try:
         tidied = expire_snapshots(night)
@@ -68,7 +77,12 @@ def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:
 
 def _written(engine: Engine, night: Night, staged: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
     rows = engine.rows_of_items(tables, partial(_write, night, staged), COMMIT_MESSAGES)
-    return parts_of(rows.gather("reports", MAX_COMMIT_MESSAGES), "reports")
+    gathered = rows.gather("reports", MAX_COMMIT_MESSAGES)
+    notes = {row["table"]: row["note"] for row in gathered.to_pylist() if row["note"] is not None}
+    parts = parts_of(gathered, "reports")
+    return {
+        table: replace(part, properties={SUMMARY: json.loads(notes[table])}) for table, part in parts.items()
+    }
 
 
 def _write(night: Night, staged: StagedWrite, tables: Iterable[str]) -> Iterator[pa.RecordBatch]:
@@ -76,9 +90,11 @@ def _write(night: Night, staged: StagedWrite, tables: Iterable[str]) -> Iterator
     load_modules(night.skipping_modules)
     for table in tables:
         evidence, faults = without_faulty({}, partial(_evidence, night, table))
-        files = report_files(replace(evidence, not_used={**evidence.not_used, **faults}))
+        evidence = replace(evidence, not_used={**evidence.not_used, **faults})
+        files, summary = report_with_summary(evidence)
         written = [staged.write_file(table, name, content) for name, content in files.items()]
         yield commit_messages("reports", table, written)
+        yield note_message("reports", table, json.dumps(summary.to_json()))
 
 
 def _evidence(night: Night, table: str, left_out: frozenset[str]) -> Evidence:

@@ -67,9 +67,9 @@ def setting(
 ) -> T:
     """Return a field of a group of settings; its type is bool, int, float or str, or one of these or None.
 
-    ``title``: its label in Airflow's trigger form; without a title the setting is the same for every run, and
-    not in the form. ``source``: the paper, by its title, or the benchmark that the default comes from.
-    ``at_least`` and ``at_most`` bound a number. ``choices``: the allowed texts; ``aliases``: other names of
+    ``title``: its label in Airflow's trigger form; without a title the setting is the same for every run.
+    ``source``: the paper, by its title, or the benchmark that the default comes from. ``at_least`` and
+    ``at_most`` bound a number. ``choices``: the allowed texts; ``aliases``: other names of
     these. ``is_list``: the text holds names separated by commas, and may be given as a list. ``pattern`` must
     match a whole text, ``is_valid`` judges what no pattern can, and ``allowed`` says both in words.
     ``json_values``: for a text that is a JSON object, the JSON schema of its values.

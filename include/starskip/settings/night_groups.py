@@ -244,3 +244,19 @@ class RetentionSettings(SettingsGroup):
         at_least=1,
         at_most=_MOST_HOURS,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSettings(SettingsGroup):
+    """Settings of what is worth a message by Airflow's notifiers."""
+
+    group = "notifications"
+    heading = "What is worth a message"
+
+    min_new_saving_ratio: float = setting(
+        0.1,
+        "Indexes that the night before did not advise are told of if they save this share of all entries.",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )

@@ -17,6 +17,7 @@ from starskip.settings.night_groups import (
     GateSettings,
     LatencySettings,
     LogSettings,
+    NotificationSettings,
     ReportSettings,
     RetentionSettings,
 )
@@ -44,6 +45,7 @@ class Settings:
     deployment: DeploymentSettings = field(default_factory=DeploymentSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)
     retention: RetentionSettings = field(default_factory=RetentionSettings)
+    notifications: NotificationSettings = field(default_factory=NotificationSettings)
     families: tuple[SettingsGroup, ...] = ()
     kinds: tuple[str, ...] = ()
 

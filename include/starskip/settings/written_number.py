@@ -40,9 +40,6 @@ _SHOWN = (
     ("kB", 1000),
 )
 
-_SHARE_FORM = r"(?=.*\d)0*(\.\d+)?|0*1(\.0*)?|(\d{1,2}(\.\d+)?|\.\d+|100(\.0*)?) ?%"
-_SIZE_FORM = r"(?=.*[1-9])(\d[\d_]*|\d{1,3}(,\d{3})+)?(\.\d+)? ?([kKmMgGtTpP]?[iI]?[bB]?)"
-
 
 def written_number(text: str, unit: str, *, is_whole: bool) -> int | float:
     """Return the number that ``text`` says in ``unit``, the unit of a setting; ``is_whole``: as an int.
@@ -86,12 +83,6 @@ def number_forms(unit: str) -> str:
     if is_share(unit):
         return "such as 0.05 or 5%"
     return "such as 90s, 24h or 7d" if _time_of(unit) else ""
-
-
-def number_pattern(unit: str) -> str:
-    """Return the pattern of texts for a share from 0 to 1, or for a size; empty for other units."""
-    form = _SHARE_FORM if is_share(unit) else _SIZE_FORM if is_size(unit) else ""
-    return rf"^\s*({form})\s*$" if form else ""
 
 
 def is_size(unit: str) -> bool:

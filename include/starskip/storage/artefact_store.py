@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from starskip.errors import StorageError
 from starskip.storage import lake_schemas, schemas
+from starskip.storage.experiment import Experiment
 from starskip.storage.manifest import Manifest, Part
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.snapshot import Snapshot
@@ -38,10 +39,14 @@ CURRENT = "current"
 
 @dataclass(frozen=True, slots=True)
 class ArtefactStore:
-    """Artefacts of one store; ``run_date`` is the night as ``2026-11-18``."""
+    """Artefacts of one store; ``run_date`` is the night as ``2026-11-18``.
+
+    ``experiment``: its own night is written to and read from a folder aside; everything else is the store's.
+    """
 
     storage: Storage
     schemas: Mapping[str, pa.Schema] = field(default_factory=lambda: SCHEMAS)
+    experiment: Experiment | None = None
 
     def chain(self, artefact: str, run_date: str) -> ManifestLog:
         """Return the manifest log of one artefact and night."""
@@ -50,7 +55,9 @@ class ArtefactStore:
                 raise StorageError(
                     f"{name}: not the name of an artefact or a night (2026-11-18)", location=name
                 )
-        return ManifestLog(self.storage, f"{artefact}/{run_date}")
+        aside = self.experiment
+        above = f"{aside.folder}/" if aside is not None and aside.run_date == run_date else ""
+        return ManifestLog(self.storage, f"{above}{artefact}/{run_date}")
 
     def staged_write(self, artefact: str, run_date: str) -> StagedWrite:
         """Return a fresh folder for the files of one run."""

@@ -12,6 +12,7 @@ from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.export_ledger import export_ledger
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
+from starskip.advisor.ledger.newest_entries import newest_entries
 from starskip.advisor.ledger.standing import (
     approved,
     drift,
@@ -185,3 +186,32 @@ def test_the_ledger_is_exported_as_one_delta_table(store: ArtefactStore, tmp_pat
     rows = DeltaTable(str(tmp_path / "delta")).to_pyarrow_table()
     assert sorted(rows.column("event").to_pylist()) == ["approved", "kept", "rejected"]
     assert rows.column("at").to_pylist()[0].tzinfo is not None
+
+
+def test_the_newest_entries_stand_in_the_manifest_and_tell_what_lists_ask_for(store: ArtefactStore) -> None:
+    applied = {
+        "application": "a1",
+        "table_predicted_saving_ratio": 0.5,
+        "table_measured_saving_ratio": 0.4,
+        "reloaded_bytes": 1_000,
+        "reload_seconds": 20.0,
+    }
+    add(store, entry(Event.APPROVED), entry(Event.DEFERRED, "day", until=date(2026, 12, 1)))
+    add(store, entry(Event.KEPT, day=1, **applied), entry(Event.APPROVED, table="orders"))
+    add(store, entry(Event.APPROVED, day=2))
+    found = newest_entries(store)
+    for table in ("events", "orders"):
+        everything, newest = ledger_entries(store, table), found[table]
+        told = {name: each.event for name, each in newest_by_index(newest).items()}
+        assert told == {name: each.event for name, each in newest_by_index(everything).items()}
+        assert drift(newest) == drift(everything)
+        assert reload_rate(newest) == reload_rate(everything)
+    assert found["events"][0].until == date(2026, 12, 1)
+
+
+def test_the_manifest_does_not_grow_with_every_entry(store: ArtefactStore) -> None:
+    for day in range(60):
+        measured = {"application": f"a{day}", "table_measured_saving_ratio": 0.4}
+        add(store, entry(Event.KEPT, day=day, **measured))
+    found = newest_entries(store)["events"]
+    assert [each.application for each in found] == [f"a{day}" for day in range(40, 60)]

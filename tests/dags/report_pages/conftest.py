@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import unquote
 
 import pytest
 from advised_store import publish_advice
+from published_parts import report_part
 from report_cases import lineitem
+from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
+from starskip.night.experiments import note_experiment, run_note
 from starskip.reports.report_files import report_files
+from starskip.reports.report_summary import report_summary
+from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.manifest import Part
+from starskip.storage.experiment import Experiment
 from starskip.storage.storage_for import storage_for
 
 NIGHT = "2026-11-18"
@@ -39,6 +45,7 @@ SOUND = {
     "document": "report.html",
     "dag_id": DAG_ID,
     "run_id": "a+run",
+    "experiment": "trial",
 }
 
 
@@ -162,7 +169,8 @@ class Server:
         # A script runs by its hash alone, and in a report none does.
         scripts = re.findall(r"script-src ([^;]*)", policy)
         assert all(re.fullmatch(r"'sha256-[A-Za-z0-9+/]{43}='", each) for each in scripts)
-        assert "<script" not in (cls.foreign_text(answer) if scripts else answer.text)
+        assert "<script" not in cls.foreign_text(answer)
+        assert scripts or OUR_SCRIPT not in answer.text
         assert answer.headers["X-Frame-Options"] == "SAMEORIGIN"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Cache-Control"] == "private, no-store"
@@ -171,7 +179,10 @@ class Server:
 
     @staticmethod
     def foreign_text(answer: Any) -> str:
-        """Return the page but for the one script that is ours."""
+        """Return the page but for the one script that is ours; nothing of a file that is only downloaded."""
+        if answer.headers["Content-Type"].startswith("text/csv"):
+            assert answer.headers["Content-Disposition"].startswith("attachment; ")
+            return ""
         text: str = answer.text.replace(OUR_SCRIPT, "")
         return text
 
@@ -205,7 +216,8 @@ class Server:
         from airflow.utils.types import DagRunType
 
         day = datetime(2026, 11, 19, 2, tzinfo=UTC)
-        logical_date = day + timedelta(seconds=len(run_id))  # of which no two runs may have the same
+        # No two runs may have the same logical date.
+        logical_date = day + timedelta(seconds=zlib.crc32(run_id.encode()) % 80_000)
         with create_session() as session:
             run = DagRun(
                 dag_id=dag_id,
@@ -219,21 +231,30 @@ class Server:
             )
             session.add(run)
 
+    @staticmethod
+    def add_tasks(run_id: str, dag_id: str = DAG_ID) -> None:
+        """Make the tasks of a run as the scheduler does that begins it."""
+        from airflow.models.dag_version import DagVersion
+        from airflow.models.dagbag import DBDagBag
+        from airflow.models.dagrun import DagRun
+        from airflow.utils.session import create_session
+
+        with create_session() as session:
+            run = session.query(DagRun).filter(DagRun.dag_id == dag_id, DagRun.run_id == run_id).one()
+            run.dag = DBDagBag().get_latest_version_of_dag(dag_id, session=session)
+            version = DagVersion.get_latest_version(dag_id, session=session)
+            run.verify_integrity(session=session, dag_version_id=version.id)
+
 
 @pytest.fixture(scope="session")
 def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     store = ArtefactStore(storage_for(str(tmp_path_factory.mktemp("artefacts"))))
     case = lineitem()
     aside = store.staged_write("reports", NIGHT)
-    parts = {
-        table: Part(
-            tuple(
-                aside.write_file(table, name, content)
-                for name, content in report_files(replace(case, table=table)).items()
-            )
-        )
-        for table in ("lineitem", *ODD_TABLES)
-    }
+    parts = {}
+    for table in ("lineitem", *ODD_TABLES):
+        of_table = replace(case, table=table)
+        parts[table] = report_part(aside, table, report_files(of_table), report_summary(of_table))
     now = datetime.now(UTC)
     store.publish("reports", NIGHT, parts, replace="all", created_at=now, created_by="test")
     files = dict(report_files(case))
@@ -250,12 +271,21 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ArtefactStore:
     }
     aside = store.staged_write("reports", DAMAGED_NIGHT)
     parts = {
-        table: Part(tuple(aside.write_file(table, name, text) for name, text in each.items()))
+        table: report_part(aside, table, each, report_summary(case) if table != "empty" else None)
         for table, each in damaged.items()
     }
     store.publish("reports", DAMAGED_NIGHT, parts, replace="all", created_at=now, created_by="test")
     for file in parts["gone"].files:
         store.storage.delete(file.name)
+    tried = Night(
+        date.fromisoformat(NIGHT), store, Settings(), now, "a trial", changed={"advice.max_indexes": "3"}
+    )
+    tried = replace(tried, store=replace(store, experiment=Experiment(NIGHT, SOUND["experiment"])))
+    aside = tried.store.staged_write("reports", NIGHT)
+    files = report_files(replace(case, run_note=run_note(tried)))
+    part = report_part(aside, "lineitem", files, report_summary(case))
+    tried.publish("reports", {"lineitem": part})
+    note_experiment(tried, ["lineitem"])
     return store
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -96,14 +97,99 @@ def test_a_run_shows_the_night_that_it_is_about_and_its_tables(server: Any) -> N
     assert (
         f'Night of <time datetime="{server.night}"' in whole and "lineitem" in whole and "alert(1)" in whole
     )
+    assert "<title>Night of 2026-11-18, all tables</title>" in whole
     part = server.get(f"/runs/{DAG_ID}/one-table").text
     assert "lineitem" in part and "alert(1)" not in part
-    assert "This run is not over" in part and "not over" not in whole
+    assert "<title>Night of 2026-11-18, lineitem</title>" in part
     # Its interval starts on the 19th, of which nothing is published.
-    assert "Night of 2026-11-19" in server.get(f"/runs/{DAG_ID}/by-interval").text
+    assert "Night of 2026-11-19, all tables" in server.get(f"/runs/{DAG_ID}/by-interval").text
     assert "has left no report" in server.get(f"/runs/{DAG_ID}/one-without-any").text
     assert server.get("/runs/another_dag/a+run").status_code == 404
     assert server.get(f"/runs/{DAG_ID}/unknown").status_code == 404
+
+
+def test_a_run_that_goes_on_shows_its_stages_and_loads_itself_anew(server: Any) -> None:
+    from airflow.models.dag import DagModel
+    from airflow.models.taskinstance import TaskInstance
+    from airflow.utils.session import create_session
+
+    asked = {
+        "run_date": server.night,
+        "advice.max_indexes": 3,
+        "tables": ["<b>"],
+        "building.build_indexes": None,
+    }
+    server.add_run("of-stages", asked, state="running")
+    server.add_tasks("of-stages")
+    with create_session() as session:
+        tasks = {
+            each.task_id: each
+            for each in session.query(TaskInstance).filter(TaskInstance.run_id == "of-stages")
+        }
+        tasks["collect_segment_metadata"].state = "success"
+        tasks["collect_segment_metadata"].start_date = datetime(2026, 11, 19, 2, tzinfo=UTC)
+        tasks["collect_segment_metadata"].end_date = datetime(2026, 11, 19, 2, 1, 5, tzinfo=UTC)
+        tasks["check_collect_segment_metadata"].state = "failed"
+        tasks["parse_query_logs"].state = "upstream_failed"
+    answer = server.get(f"/runs/{DAG_ID}/of-stages")
+    server.check_headers(answer)
+    text = answer.text
+    assert answer.headers["Refresh"] == "10"
+    still = server.get(f"/runs/{DAG_ID}/of-stages?still=1")
+    assert "Refresh" not in still.headers and "of-stages?still=1" in text
+    assert (
+        "advice.max_indexes" in text
+        and "building.build_indexes" not in text
+        and "<b>" not in text.split("Stages")[0]
+    )
+    names = [
+        text.index(f"<code>{name}</code>")
+        for name in ("collect_segment_metadata", "parse_query_logs", "write_report", "finish_night")
+    ]
+    assert names == sorted(names)
+    assert "1 min 05 s" in text and "✗ failed" in text and "not reached" in text
+    server.add_run("of-a-dag-that-is-off", {"run_date": server.night}, state="queued")
+    assert "The DAG is switched off" in server.get(f"/runs/{DAG_ID}/of-a-dag-that-is-off").text
+    with create_session() as session:
+        session.query(DagModel).filter(DagModel.dag_id == DAG_ID).update({"is_paused": False})
+    assert "when the runs before it are over" in server.get(f"/runs/{DAG_ID}/of-a-dag-that-is-off").text
+
+
+def test_a_run_of_some_tables_that_failed_is_no_failure_of_its_night(
+    server: Any, store: ArtefactStore
+) -> None:
+    night = Night(date(2026, 11, 18), store, Settings(), datetime(2026, 11, 19, tzinfo=UTC), "of-no-table")
+    note_run(
+        replace(night, tables=frozenset(("no_such",))),
+        "night of 2026-11-18: unknown table no_such",
+        "unknown",
+    )
+    server.add_run("of-no-table", {"run_date": server.night, "tables": ["no_such"]}, state="failed")
+    own = server.get(f"/runs/{DAG_ID}/of-no-table").text
+    assert "This run failed:</b> night of 2026-11-18: unknown table no_such" in own
+    for path in ("/", f"{server.of_dag}/nights/{server.night}", f"/runs/{DAG_ID}/a+run"):
+        assert "unknown" not in server.get(path).text
+
+
+def test_pages_say_which_part_of_airflow_has_stopped(server: Any) -> None:
+    from airflow.jobs.job import Job
+    from airflow.utils.session import create_session
+
+    assert "scheduler has given no sign of life yet" in server.get(f"/runs/{DAG_ID}/a+run").text
+    with create_session() as session:
+        for kind, heartbeat in (
+            ("SchedulerJob", datetime.now(UTC)),
+            ("DagProcessorJob", datetime(2026, 11, 20, 21, 3, tzinfo=UTC)),
+        ):
+            job = Job(job_type=kind, state="running")
+            job.latest_heartbeat = heartbeat
+            session.add(job)
+    for path in (f"/runs/{DAG_ID}/a+run", f"{server.of_dag}/calendar"):
+        text = server.get(path).text
+        assert "Airflow&#39;s DAG processor has given no sign of life since 2026-11-20 21:03 UTC" in text
+        assert "scheduler has given" not in text
+    with create_session() as session:
+        session.query(Job).delete()
 
 
 def test_a_run_of_make_night_that_was_killed_is_called_failed_by_the_next_one(server: Any) -> None:
@@ -134,15 +220,31 @@ def test_a_run_that_failed_says_why(server: Any, store: ArtefactStore) -> None:
     server.add_run("one-that-failed-after-it", {"run_date": "2026-11-02"}, state="failed")
     own = server.get(f"/runs/{DAG_ID}/failed-run")
     assert own.status_code == 200
-    assert "has left no report. It failed: night of 2026-11-02: parse_query_logs failed: no log" in own.text
+    assert "This run failed:</b> night of 2026-11-02: parse_query_logs failed: no log" in own.text
+    assert "This run has left no report." in own.text and "The night failed" not in own.text
     assert "&lt;script&gt;alert(1)" in own.text
     other = server.get(f"/runs/{DAG_ID}/one-that-failed-after-it").text
-    assert "The log of its task finish_night says why." in other and "It failed" not in other
-    for path in ("/", f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem/history"):
+    assert "The log of its task finish_night says why." in other and "no log of" not in other
+    for path in (f"{server.of_dag}/nights/2026-11-02", f"{server.of_dag}/tables/lineitem/history"):
         answer = server.get(path)
         assert answer.status_code == 200
         assert "The night failed:" in answer.text and "parse_query_logs failed: no log" in answer.text
         server.check_headers(answer)
+
+
+def test_the_overview_is_a_page_and_two_files_of_what_is_asked_for(server: Any) -> None:
+    page = server.get(f"{server.of_dag}/?like=LINEITEM&kind=inverted")
+    assert page.status_code == 200
+    assert f'href="{URL_PREFIX}{server.of_dag}/overview.csv?like=LINEITEM&amp;kind=inverted"' in page.text
+    for name, kind in (("overview.csv", "text/csv; charset=utf-8"), ("overview.json", "application/json")):
+        answer = server.get(f"{server.of_dag}/{name}?like=LINEITEM&kind=inverted")
+        assert answer.headers["Content-Type"] == kind
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="{name}"'
+        assert "lineitem" in answer.text and "alert(1)" not in answer.text
+        server.check_headers(answer)
+    empty = server.get(f"{server.of_dag}/?like=nobody")
+    assert empty.status_code == 200
+    assert "No table with advice whose name holds <code>nobody</code>" in empty.text
 
 
 @pytest.fixture
@@ -191,12 +293,12 @@ def test_what_cannot_be_read_is_told_and_not_shown(
 
 
 def test_a_fault_of_ours_is_one_sentence(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.airflow.report_pages import night_pages
+    from starskip.airflow.report_pages import overview_pages
 
     def fault(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret of the server")
 
-    monkeypatch.setattr(night_pages, "recent_nights", fault)
+    monkeypatch.setattr(overview_pages, "overview", fault)
     answer = server.get("/")
     assert answer.status_code == 500
     assert "Something went wrong" in answer.text
@@ -274,3 +376,23 @@ def test_another_dag_of_the_same_tag_is_none_of_ours(server: Any) -> None:
 
     server.store_dag(DAG("somebody_s_own", tags=[TAG], schedule=None))
     assert "somebody_s_own" not in server.get("/").text
+
+
+def test_two_nights_of_a_table_stand_side_by_side(server: Any) -> None:
+    address = f"{server.of_dag}/tables/lineitem/compare"
+    answer = server.get(f"{address}?first={server.night}&second={server.night}")
+    assert answer.status_code == 200
+    server.check_headers(answer)
+    assert "Nothing that the reports hold differs." in answer.text
+    # There is one night of it alone.
+    for query in (
+        "",
+        f"?first=2026-01-01&second={server.night}",
+        "?second=2026-01-01",
+        "?second=x",
+        "?first=x",
+    ):
+        found = server.get(address + query)
+        assert found.status_code == 404, query
+    assert "is not a night" in found.text
+    assert server.get(f"{server.of_dag}/tables/none/compare").status_code == 404

@@ -69,8 +69,8 @@ class Forecast:
         )
         guessed = f"; unknown sizes count as the table's: {', '.join(self.guessed)}" if self.guessed else ""
         return (
-            f"{size(self.bytes)} of indexes over all replicas, about {_minutes(self.minutes)} of reloading "
-            f"(rate {rate}); each server needs {size(self.room_bytes)} of room meanwhile{guessed}"
+            f"{size(self.bytes)} of indexes over all replicas, about {minutes_words(self.minutes)} of "
+            f"reloading (rate {rate}); each server needs {size(self.room_bytes)} of room meanwhile{guessed}"
         )
 
 
@@ -104,8 +104,9 @@ def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -
     """Raise ConfigError if the change would take more than the bounds allow."""
     if forecast.minutes > bounds.max_minutes:
         raise ConfigError(
-            f"table {table}: reloading is forecast to take {_minutes(forecast.minutes)}, and a reload cannot "
-            f"be aborted: apply fewer indexes, or allow it with --max-minutes {ceil(forecast.minutes)}",
+            f"table {table}: reloading is forecast to take {minutes_words(forecast.minutes)}, and a reload "
+            "cannot be aborted: apply fewer indexes, or allow it with --max-minutes "
+            f"{ceil(forecast.minutes)}",
             setting="deployment.max_minutes",
         )
     if bounds.max_bytes is not None and forecast.bytes > bounds.max_bytes:
@@ -123,7 +124,8 @@ def require_within(forecast: Forecast, bounds: DeploymentSettings, table: str) -
         )
 
 
-def _minutes(minutes: float) -> str:
+def minutes_words(minutes: float) -> str:
+    """Return a forecast duration, ``45 s``, ``8 min`` or ``2.5 h``."""
     if minutes < 1:
         return f"{max(round(60 * minutes), 1)} s"
     return f"{minutes:,.0f} min" if minutes < 120 else f"{minutes / 60:,.1f} h"

@@ -138,12 +138,13 @@ def _left_out(index: AdvisedIndex, config: Mapping[str, Any]) -> str | None:
         return ""  # of files of the lake: no table config has it
     if family.path is not None and family.path.reorders:
         return "a reload does not sort segments: only new segments would follow it"
-    if _is_in_force(family, index, config) is not index.is_drop:
+    if is_in_force(family, index, config) is not index.is_drop:
         return "is not in force" if index.is_drop else "is in force already"
     return None
 
 
-def _is_in_force(family: Family, index: AdvisedIndex, config: Mapping[str, Any]) -> bool:
+def is_in_force(family: Family, index: AdvisedIndex, config: Mapping[str, Any]) -> bool:
+    """Return whether a table config holds an index of a family with a key; of a drop, the index dropped."""
     key = family.config
     assert key is not None
     held = key.in_force(table_config(dict(config)))

@@ -56,7 +56,8 @@ class FamilySection:
     of a query. ``field``: the field of the report's evidence that holds them; a family without
     one has a mapping as its values, which JSON holds as it is. ``picture``: pairs to draw. ``figures``:
     labels and values below the headline, for a table of the lake alone or not. ``summary``: lines for the
-    terminal. ``chosen``: kinds and columns, for lists of reports. ``kinds``: words for codes. ``is_of_lake``:
+    terminal. ``chosen``: kinds and columns of what the table config does not hold, for lists of
+    reports. ``kinds``: words for codes. ``is_of_lake``:
     whether tables of the lake alone have it.
 
     For the headline: ``change`` returns the sentence on what to add to the table config; ``gain`` a subject

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
-from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.standing import approved, newest_by_index
 
 OPEN = "open"
 STATES = (OPEN, *(event.value for event in Event))
 """All states, in the order in which an advice goes through them."""
+
+
+class Named(Protocol):
+    """Anything with the name of an index in the ledger."""
+
+    @property
+    def name(self) -> str:
+        """Return the name."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +33,7 @@ class IndexState:
 
 
 def index_states(
-    indexes: Iterable[AdvisedIndex], entries: Iterable[LedgerEntry], advised_at: datetime
+    indexes: Iterable[Named], entries: Iterable[LedgerEntry], advised_at: datetime
 ) -> Mapping[str, IndexState]:
     """Return the state of each index of an advice, by the index's name.
 

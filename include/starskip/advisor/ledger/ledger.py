@@ -9,6 +9,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from starskip.advisor.ledger.entry import LedgerEntry
+from starskip.advisor.ledger.newest_entries import with_newest
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import LEDGER
@@ -35,8 +36,11 @@ def ledger_rows(store: ArtefactStore, table: str | None = None) -> pa.Table:
 def add_entries(
     store: ArtefactStore, entries: Sequence[LedgerEntry], *, created_at: datetime, created_by: str
 ) -> None:
-    """Add entries in one commit; entries that others add meanwhile stay."""
-    if not entries:
+    """Add entries in one commit; entries that others add meanwhile stay.
+
+    An experiment adds none: what it tried was never advised.
+    """
+    if not entries or store.experiment is not None:
         return
     staged = store.staged_write(ARTEFACT, CURRENT)
     by_table: dict[str, list[LedgerEntry]] = {}
@@ -48,8 +52,12 @@ def add_entries(
     }
 
     def added(parts: Mapping[str, Part]) -> Mapping[str, Part]:
-        held = {table: parts[table].files if table in parts else () for table in new}
-        return {**parts, **{table: Part((*held[table], *files)) for table, files in new.items()}}
+        changed = dict(parts)
+        for table, files in new.items():
+            held = parts.get(table)
+            of_table = (*(held.files if held else ()), *files)
+            changed[table] = Part(of_table, with_newest(held, by_table[table]))
+        return changed
 
     store.chain(ARTEFACT, CURRENT).commit(
         added, commit_id=uuid4().hex, created_at=created_at, created_by=created_by

@@ -155,17 +155,30 @@ def _time_miss(entry: LedgerEntry) -> float | None:
     return abs(missed) / max(half, _LEAST_HALF_WIDTH)
 
 
-def drift(entries: Sequence[LedgerEntry]) -> str:
-    """Return how predicted and measured savings of a table's applications differ, as words."""
+def measured_beside(entries: Sequence[LedgerEntry]) -> tuple[float, int] | None:
+    """Return by how much measured savings of a table's applications differ from predicted ones, and how many.
+
+    A mean difference of shares of all entries; None if no application was measured.
+    """
     applied = {
         entry.application: (entry.table_predicted_saving_ratio, entry.table_measured_saving_ratio)
         for entry in entries
         if entry.application and entry.table_measured_saving_ratio is not None
     }
     pairs = [(p, m) for p, m in applied.values() if p is not None and m is not None]
-    if not pairs:
+    return (
+        (sum(measured - predicted for predicted, measured in pairs) / len(pairs), len(pairs))
+        if pairs
+        else None
+    )
+
+
+def drift(entries: Sequence[LedgerEntry]) -> str:
+    """Return the same as words, empty if no application was measured."""
+    found = measured_beside(entries)
+    if found is None:
         return ""
-    off = sum(measured - predicted for predicted, measured in pairs) / len(pairs)
+    off, number = found
     less = "less" if off < 0 else "more"
-    times = "1 application" if len(pairs) == 1 else f"{len(pairs)} applications"
+    times = "1 application" if number == 1 else f"{number} applications"
     return f"measured savings are {percent(abs(off))} of all entries {less} than predicted ({times})"

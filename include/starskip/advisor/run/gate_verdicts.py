@@ -1,7 +1,8 @@
 """Verdicts of the gates on a night's tables, and the tables that a stage may therefore work on.
 
 A gate judges table by table. The stages behind the gate leave out a table that fails, and its last report
-stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part for each table.
+stays. Verdicts are artefacts, ``gate_<stage>/<run_date>``, with one part for each table. Failed checks stand
+once more in ``stopped_tables/<run_date>``, so that lists of many nights need not read all that passed.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
+from uuid import uuid4
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES, STAGES, stage_named
@@ -41,24 +44,47 @@ class GateVerdict:
     @property
     def passed(self) -> bool:
         """Return whether no expectation failed."""
-        return all(check.success for check in self.checks)
+        return not self.failed
+
+    @property
+    def failed(self) -> tuple[GateCheck, ...]:
+        """Return the checks that failed."""
+        return tuple(check for check in self.checks if not check.success)
+
+
+STOPPED = "stopped_tables"
+"""The artefact of failed checks: a part for each table that failed a gate, with its checks by stage."""
 
 
 def publish_verdicts(night: Night, stage: str, verdicts: Iterable[GateVerdict]) -> None:
     """Publish the verdicts of the gate behind ``stage``."""
-    parts = {
-        verdict.table: Part(
-            (),
-            {
-                "checks": [
-                    {"check": c.check, "success": c.success, "observed": c.observed, "expected": c.expected}
-                    for c in verdict.checks
-                ]
-            },
-        )
-        for verdict in verdicts
-    }
-    night.publish(f"gate_{stage}", parts)
+    found = {verdict.table: verdict for verdict in verdicts}
+    night.publish(
+        f"gate_{stage}", {table: Part((), {"checks": _plain(each.checks)}) for table, each in found.items()}
+    )
+    failed = {table: _plain(each.failed) for table, each in found.items() if not each.passed}
+    chain = night.store.chain(STOPPED, night.date_text)
+
+    def change(parts: Mapping[str, Part]) -> Mapping[str, Part]:
+        judged = parts.keys() | failed.keys() if night.tables is None else found.keys()
+        changed = dict(parts)
+        for table in judged:
+            held = parts[table].properties if table in parts else {}
+            stages = {name: checks for name, checks in held.items() if name != stage}
+            stages |= {stage: failed[table]} if table in failed else {}
+            changed[table] = Part((), stages)
+        return {table: part for table, part in changed.items() if part.properties}
+
+    newest = newest_manifest(chain)
+    if failed or (newest and change(before := chain.read_or_before(newest.version).parts) != before):
+        chain.commit(change, commit_id=uuid4().hex, created_at=night.started_at, created_by=night.run_id)
+
+
+def _plain(checks: Iterable[GateCheck]) -> list[dict[str, Any]]:
+    return [
+        {"check": c.check, "success": c.success, "observed": c.observed, "expected": c.expected}
+        for c in checks
+    ]
 
 
 def read_verdicts(night: Night, stages: Iterable[str] = STAGE_NAMES) -> list[GateVerdict]:
@@ -67,19 +93,15 @@ def read_verdicts(night: Night, stages: Iterable[str] = STAGE_NAMES) -> list[Gat
     for stage in stages:
         snapshot = night.store.snapshot(f"gate_{stage}", night.date_text)
         for table, part in snapshot.parts().items() if snapshot else ():
-            verdicts.append(_verdict(table, stage, part))
+            verdicts.append(_verdict(table, stage, part.properties.get("checks")))
     return verdicts
 
 
 def stopping_verdicts(night: Night) -> dict[str, GateVerdict]:
     """Return for each table that failed a gate the first such verdict, with its failed checks alone."""
-    stopping: dict[str, GateVerdict] = {}
-    for stage in STAGE_NAMES:
-        chain = night.store.chain(f"gate_{stage}", night.date_text)
-        newest = newest_manifest(chain)
-        for verdict in _failed(chain, newest, stage) if newest else ():
-            stopping.setdefault(verdict.table, verdict)
-    return stopping
+    chain = night.store.chain(STOPPED, night.date_text)
+    newest = newest_manifest(chain)
+    return dict(_stopping(chain, newest)) if newest else {}
 
 
 def flagged_tables(night: Night, before: str | None = None) -> dict[str, str]:
@@ -114,16 +136,17 @@ def usable_tables(night: Night, artefact: str, before: str) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _failed(chain: ManifestLog, newest: ListedManifest, stage: str) -> tuple[GateVerdict, ...]:
-    parts = chain.read_or_before(newest.version).parts
-    verdicts = (_verdict(table, stage, part, failed_only=True) for table, part in parts.items())
-    return tuple(verdict for verdict in verdicts if verdict.checks)
+def _stopping(chain: ManifestLog, newest: ListedManifest) -> Mapping[str, GateVerdict]:
+    found = {}
+    for table, part in chain.read_or_before(newest.version).parts.items():
+        first = min(part.properties, key=lambda stage: (*STAGE_NAMES, stage).index(stage))
+        found[table] = _verdict(table, first, part.properties[first])
+    return found
 
 
-def _verdict(table: str, stage: str, part: Part, *, failed_only: bool = False) -> GateVerdict:
+def _verdict(table: str, stage: str, checks: Any) -> GateVerdict:
     try:
-        found = [each for each in part.properties["checks"] if not (failed_only and each["success"])]
-        return GateVerdict(table, stage, tuple(_check(stage, each) for each in found))
+        return GateVerdict(table, stage, tuple(_check(stage, each) for each in checks))
     except (KeyError, TypeError) as error:
         raise StorageError(
             f"gate_{stage}: the verdict on {table} is of another version; run that night again",

@@ -26,7 +26,8 @@ class Night:
     can be built there. ``segments_root``: empty if all tables lie in the lake alone. ``skipping_root``: the
     place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
     users' index types and functions; ``family_modules``: modules of users' index families;
-    ``left_out_families``: the families whose code failed.
+    ``left_out_families``: the families whose code failed. ``changed``: the settings that this run has
+    otherwise than the configuration, in words.
     """
 
     run_date: date
@@ -44,6 +45,7 @@ class Night:
     skipping_modules: Sequence[str] = ()
     family_modules: Sequence[str] = ()
     left_out_families: frozenset[str] = frozenset()
+    changed: Mapping[str, str] = field(default_factory=dict)
 
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""
@@ -53,6 +55,11 @@ class Night:
     def date_text(self) -> str:
         """The night's date as artefacts name it, 2026-11-18."""
         return self.run_date.isoformat()
+
+    @property
+    def is_experiment(self) -> bool:
+        """True if the run only tries its settings: what it publishes lies beside the night's advice."""
+        return self.store.experiment is not None
 
     def publish(self, artefact: str, parts: Mapping[str, Part]) -> Manifest:
         """Publish the parts of this night's tables; a night of all tables replaces the whole night."""

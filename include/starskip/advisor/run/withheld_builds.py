@@ -8,6 +8,6 @@ from starskip.advisor.run.night import Night
 def withheld_builds(night: Night, advice: str) -> str:
     """Return why this night does not build the indexes of the artefact ``advice``, empty if it does."""
     if not night.settings.building.build_indexes:
-        return "this run advises and builds nothing (build_indexes; a backfill never builds)"
+        return "this run advises and builds nothing (build_indexes; a backfill and an experiment never build)"
     newest = max(night.store.run_dates(advice))
     return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""

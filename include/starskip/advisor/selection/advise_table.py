@@ -32,6 +32,7 @@ from starskip.advisor.selection.choice_steps import (
 )
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.entries_percentile import entries_percentile
+from starskip.advisor.selection.fresh_choice import fresh_choice
 from starskip.advisor.selection.harmed_shapes import harmed_shapes
 from starskip.advisor.selection.own_index_notes import own_index_notes
 from starskip.advisor.selection.raw_columns import raw_column_notes
@@ -127,6 +128,7 @@ def _advised(question: TableQuestion) -> tuple[TableAdvice, Tonight]:
             question.parsed,
             question.settings.scoring.pinot_version,
         ),
+        fresh=fresh_choice(judged, answers, columns, times if judged is by_time else None),
     )
     if by_time is not None and times is not None:
         advice = _with_times(advice, by_time, times, told)

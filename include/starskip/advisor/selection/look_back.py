@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 
 from starskip.advisor.families.index import Index, drop_of
 from starskip.advisor.selection.recommendation import Entries
@@ -21,7 +22,7 @@ class NightVotes:
 
     ``order``: its sorted columns. ``shapes``: the entries that the queries of each shape scanned. ``asked``:
     the indexes of ``in_force`` that answer a predicate of some query. ``queries``: how many ran, whatever
-    their weight; ``unparsed``: how many of them were not understood.
+    their weight; ``unparsed``: how many of them were not understood. ``run_date``: of an earlier night.
     """
 
     lists: Sequence[VoteList]
@@ -32,6 +33,7 @@ class NightVotes:
     asked: IndexSet = frozenset()
     queries: float = 0.0
     unparsed: float = 0.0
+    run_date: date | None = None
 
     @property
     def all_entries(self) -> float:

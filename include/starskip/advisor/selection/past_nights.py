@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -82,7 +82,7 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
             warnings.append(printable(f"table {table}: {day} does not vote, it cannot be read: {error}"))
             continue
         if votes is not None:
-            found.append((weight, votes))
+            found.append((weight, replace(votes, run_date=day)))
     last = newest or _Advice()
     return PastNights(found, last.chosen, last.order, tuple(warnings), last.kept_answers, last.answers)
 

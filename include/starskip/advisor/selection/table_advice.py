@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from math import isinf
 from typing import Any
 
@@ -13,6 +14,7 @@ from starskip.advisor.latency.shape_times import ShapeTimes, TimeSaving
 from starskip.advisor.selection.chosen_answers import ChosenAnswers
 from starskip.advisor.selection.combined_saving import NO_SAVING, CombinedSaving
 from starskip.advisor.selection.harmed_shapes import HarmedShape
+from starskip.advisor.selection.past_changes import FreshChoice
 from starskip.advisor.selection.recommendation import Recommendation
 from starskip.advisor.selection.time_saving import IndexTimes
 from starskip.advisor.selection.vote_list import IndexSet
@@ -95,8 +97,8 @@ class RefusedAnswer:
 class VotedNights:
     """The nights that voted: how many, and all entries of their queries, of which savings are shares.
 
-    ``entries``: milliseconds where the choice was made by time.
-
+    ``entries``: milliseconds where the choice was made by time. ``earlier``: the nights before this one with
+    their weights, the newest first.
     ``in_force``: the indexes that the table has tonight; ``asked``: those of them that answer a query.
     """
 
@@ -105,6 +107,7 @@ class VotedNights:
     in_force: IndexSet = frozenset()
     asked: IndexSet = frozenset()
     sorted_columns: frozenset[str] = frozenset()
+    earlier: tuple[tuple[date, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,8 @@ class TableAdvice:
     drops were not judged, empty if they were. ``answers``: the answers chosen beside the indexes; the
     queries of their shapes voted for them. ``offers``: by family, the candidates for answers. ``not_used``:
     families of users' own that failed, each with its fault. ``harmed``: shapes that read more with it.
-    ``notes``: what no index that may be chosen can do. ``unit``: the unit in which the choice was made,
+    ``notes``: what no index that may be chosen can do. ``fresh``: what the last advice and earlier nights
+    changed, None if nothing. ``unit``: the unit in which the choice was made,
     "ms" or "entries"; curve, reasons of refusals and ``bound`` are in it, all other savings in entries.
     ``mistrust``: why the latency model cannot be trusted, empty if it can. ``times``: the model, and
     ``time`` what all changes save by it; None if the log has no latencies. ``index_times``: the same by
@@ -144,6 +148,7 @@ class TableAdvice:
     interval_factor: float = 1.0
     harmed: tuple[HarmedShape, ...] = ()
     notes: tuple[str, ...] = ()
+    fresh: FreshChoice | None = None
 
     def widened(self, factor: float, time_factor: float) -> TableAdvice:
         """Return the advice with wider intervals of savings in entries and in time."""
@@ -156,6 +161,7 @@ class TableAdvice:
             recommendation=replace(told, saving=told.saving.widened(factor), curve=curve),
             combined=replace(self.combined, saving=self.combined.saving.widened(factor)),
             time=self.time.widened(time_factor) if self.time else None,
+            fresh=self.fresh.widened(factor) if self.fresh else None,
             interval_factor=factor,
         )
 

@@ -150,6 +150,11 @@ class Tonight:
         return self.evidence.lack(terms.min_drop_queries, terms.max_drop_unparsed_ratio)
 
     @cached_property
+    def earlier(self) -> Sequence[tuple[float, NightVotes]]:
+        """The earlier nights that vote, with their weights."""
+        return self.question.past.comparable_with(self.votes) if self.question.is_enough else ()
+
+    @cached_property
     def nights(self) -> VotedNights:
         """The nights that voted, in short."""
         return VotedNights(
@@ -158,6 +163,7 @@ class Tonight:
             self.votes.in_force,
             self.votes.asked,
             self.votes.order,
+            tuple((votes.run_date, weight) for weight, votes in self.earlier if votes.run_date is not None),
         )
 
 

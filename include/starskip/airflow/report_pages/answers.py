@@ -19,7 +19,11 @@ from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, render_message
 
 _LOG = logging.getLogger(__name__)
-_MEDIA_TYPES = {".json": "application/json", ".md": "text/markdown; charset=utf-8"}
+_MEDIA_TYPES = {
+    ".json": "application/json",
+    ".md": "text/markdown; charset=utf-8",
+    ".csv": "text/csv; charset=utf-8",
+}
 _REFUSALS = {
     401: Message("Not logged in", "Log in to Airflow, then open the reports again."),
     403: Message(
@@ -62,7 +66,7 @@ def download_answer(content: bytes, file_name: str) -> Response:
 def links_of(request: Request, dag: NightlyDag | None = None) -> PageLinks:
     """Return the links of the pages of ``dag``, by default of all, below their mount in Airflow."""
     root = request.scope.get("root_path", "")
-    return PageLinks(f"{root}/dags/{quote(dag.dag_id, safe='')}" if dag else root)
+    return PageLinks(f"{root}/dags/{quote(dag.dag_id, safe='')}", dag.experiment) if dag else PageLinks(root)
 
 
 def answer_errors(app: FastAPI) -> None:

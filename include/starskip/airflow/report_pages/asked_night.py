@@ -10,12 +10,15 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
+from starskip.airflow.night_request import named_tables
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.experiments import experiment_of
 from starskip.pinot.hybrid_tables import halves_of
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
 
 ANY_NIGHT = date(2000, 1, 1)
@@ -30,6 +33,17 @@ def stored_night(dag: NightlyDag, run_date: date, tables: Sequence[str] = ()) ->
     The keys of a store come from the API server's own environment: the keys of a connection would stay in it
     for everything else that the server does, such as reading the logs of tasks.
     """
+    night = _night(dag, run_date, tables)
+    place = dag.experiment.place if dag.experiment else None
+    return replace(night, store=replace(night.store, experiment=place))
+
+
+def with_experiment(dag: NightlyDag, run_date: date, name: str) -> NightlyDag:
+    """Return the DAG as the pages of an experiment ask for it; of another run the DAG as it is."""
+    return replace(dag, experiment=experiment_of(stored_night(dag, run_date), name))
+
+
+def _night(dag: NightlyDag, run_date: date, tables: Sequence[str]) -> Night:
     if dag.problem:
         raise ConfigError(dag.problem, setting="config")
     if not dag.store:
@@ -50,14 +64,27 @@ def stored_night(dag: NightlyDag, run_date: date, tables: Sequence[str] = ()) ->
     )
 
 
-def night_of_run(dag: NightlyDag, run: Any) -> Night:
-    """Return the night of ``run``, a DAG run as Airflow's database has it, with its tables."""
-    asked = run.conf or {}
-    named, tables = asked.get("run_date"), asked.get("tables")
+def night_of_run(dag: NightlyDag, run: Any) -> tuple[NightlyDag, Night]:
+    """Return the night of ``run``, a DAG run as Airflow's database has it, with its tables.
+
+    The DAG is returned with the run's experiment, if it was one.
+    """
+    run_date = run_date_of(run)
+    dag = with_experiment(dag, run_date, file_safe(run.run_id))
+    return dag, stored_night(dag, run_date, tables_of(run))
+
+
+def run_date_of(run: Any) -> date:
+    """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
+    named = (run.conf or {}).get("run_date")
     given = None if named is None else str(named)
-    run_date = resolve_run_date(given, run.data_interval_start, run.run_after)
-    names = tables if isinstance(tables, list) else []
-    return stored_night(dag, run_date, [str(name) for name in names if name])
+    return resolve_run_date(given, run.data_interval_start, run.run_after)
+
+
+def tables_of(run: Any) -> tuple[str, ...]:
+    """Return the tables that ``run`` was asked for, none for all."""
+    tables = (run.conf or {}).get("tables")
+    return named_tables(tables) if isinstance(tables, list | str) else ()
 
 
 def night_date(text: str) -> date:

@@ -22,13 +22,3 @@ def no_night_yet(dag: NightlyDag) -> Message:
         f"Nothing is published in the artefacts that {dag.config} names. Start a night:",
         (f"airflow dags trigger {dag.dag_id}",),
     )
-
-
-def without_report(night: str, state: str, problem: str | None) -> Message:
-    """Return the message for a run, of this state, whose ``night`` has no report."""
-    is_over = state in ("success", "failed")
-    how = "has left no report" if is_over else "has not come to its reports yet"
-    why = f" It failed: {problem}" if problem else ""
-    if not why and state == "failed":
-        why = " The log of its task finish_night says why."
-    return Message(f"Night of {night}", f"This run {how}.{why}")

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starskip.airflow.report_places import REPORTING, TAG
+from starskip.night.experiments import ExperimentRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,7 @@ class NightlyDag:
     """One nightly DAG: its configuration, and the store of its nights with the tables that are configured.
 
     ``store`` is empty where only the configuration names it, or where that could not be read (``problem``).
+    ``experiment``: the experiment that is asked for, whose night is read in place of the night's advice.
     """
 
     dag_id: str
@@ -26,6 +28,7 @@ class NightlyDag:
     store: str = ""
     tables: tuple[str, ...] = ()
     problem: str = ""
+    experiment: ExperimentRun | None = None
 
 
 def nightly_dags(session: Session) -> list[NightlyDag]:

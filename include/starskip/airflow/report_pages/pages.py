@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.routing import APIRoute
 from starlette.types import ASGIApp
 
 from starskip.airflow.report_pages import (
+    calendar_pages,
+    compare_pages,
     decide_pages,
     night_pages,
+    overview_pages,
     run_pages,
     table_pages,
     what_if_pages,
@@ -40,8 +44,19 @@ def pages_app() -> FastAPI:
         dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
-    for each in (decide_pages, what_if_pages, night_pages, table_pages, run_pages):
+    # A route stands before those that would take its address for a name.
+    for each in (
+        overview_pages,
+        night_pages,
+        compare_pages,
+        decide_pages,
+        what_if_pages,
+        table_pages,
+        calendar_pages,
+        run_pages,
+    ):
         app.include_router(each.router)
+    _add_experiments(app)
 
     @app.api_route("/{anything:path}", methods=[*READING, *WRITING])
     def nothing(request: Request, anything: str) -> Response:
@@ -49,3 +64,11 @@ def pages_app() -> FastAPI:
         raise HTTPException(404 if request.method in READING else 405)
 
     return app
+
+
+def _add_experiments(app: FastAPI) -> None:
+    """Let each page of a night show an experiment too; nothing can be changed there."""
+    for route in list(app.routes):
+        if isinstance(route, APIRoute) and "{run_date}" in route.path and "GET" in route.methods:
+            path = route.path.replace("{dag_id}/", "{dag_id}/experiments/{experiment}/", 1)
+            app.add_api_route(path, route.endpoint, methods=READING, dependencies=route.dependencies)

@@ -15,7 +15,10 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_dag
 from fastapi import Depends, HTTPException, Request
 
+from starskip.airflow.report_pages.asked_night import night_date, with_experiment
 from starskip.airflow.report_pages.nightly_dags import NightlyDag, nightly_dags
+from starskip.errors import MissingSource
+from starskip.reports.page_links import is_page_name
 
 
 def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> list[NightlyDag]:
@@ -47,14 +50,20 @@ PermittedDags = Annotated[list[NightlyDag], Depends(permitted_dags)]
 """The DAGs that a request may read, as an argument of a route."""
 
 
-def asked_dag(dag_id: str, dags: PermittedDags) -> NightlyDag:
-    """Return the DAG that an address names; raise HTTPException if it is none, or may not be read.
+def asked_dag(request: Request, dag_id: str, dags: PermittedDags) -> NightlyDag:
+    """Return the DAG that an address names, and its experiment; raise HTTPException if there is none.
 
     What is not there and what may not be read look the same.
     """
     found = next((each for each in dags if each.dag_id == dag_id), None)
     if found is None:
         raise HTTPException(404)
+    if name := request.path_params.get("experiment"):
+        if not is_page_name(name):
+            raise HTTPException(404)
+        found = with_experiment(found, night_date(request.path_params["run_date"]), name)
+        if found.experiment is None:
+            raise MissingSource(f"there is no experiment {name} of this night", source=name)
     return found
 
 

@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import requires_access_dag
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from fastapi import APIRouter, Depends, Request, Response
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from starskip.advisor.run.night import Night
+from starskip.airflow.night_request import NIGHT_PARAMS
+from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
-from starskip.airflow.report_pages.asked_night import night_of_run
-from starskip.airflow.report_pages.messages import NO_ADVICE, without_report
+from starskip.airflow.report_pages.asked_night import night_of_run, tables_of
+from starskip.airflow.report_pages.dag_runs import tasks_of_run
+from starskip.airflow.report_pages.messages import NO_ADVICE
 from starskip.airflow.report_pages.night_pages import TABLES_A_NIGHT
 from starskip.airflow.report_pages.permitted_dags import PermittedDags
-from starskip.airflow.report_pages.route import READING, status_of
+from starskip.airflow.report_pages.route import READING, Text, status_of
 from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
-from starskip.reports.render_pages import render_night
+from starskip.reports.render_run import RunPage, render_run
 from starskip.reports.report_lists import night_rows
+from starskip.reports.report_row import RowPage
+
+REFRESH_SECONDS = 10
 
 router = APIRouter()
 page = partial(router.api_route, methods=READING)
@@ -30,24 +43,74 @@ page = partial(router.api_route, methods=READING)
     "/runs/{dag_id}/{run_id}",
     dependencies=[Depends(requires_access_dag("GET", DagAccessEntity.RUN))],
 )
-def run(request: Request, dags: PermittedDags, dag_id: str, run_id: str, session: SessionDep) -> Response:
-    """Return the night of one run, as its tab shows it."""
+def run(
+    request: Request, dags: PermittedDags, dag_id: str, run_id: str, session: SessionDep, still: Text = ""
+) -> Response:
+    """Return the page of one run, as its tab shows it; it loads itself anew until the run is over."""
     dag = next((each for each in dags if each.dag_id == dag_id), None)
     if dag is None:
         return message_answer(request, NO_ADVICE, 404)
     found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if found is None:
         raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
+    dag, night = night_of_run(dag, found)
+    state = str(found.state)
+    ends = [each for each in night_runs(night) if each.run_id == found.run_id]
+    shown = RunPage(
+        found.run_id,
+        state,
+        night.run_date,
+        tables_of(found),
+        _settings(found.conf or {}),
+        tasks_of_run(dag_id, run_id, session),
+        _reports(night),
+        _started_by(found),
+        # An earlier try of the same run may have ended, too.
+        ends[-1].problem if ends and state == "failed" else None,
+        _reason_to_wait(found, session),
+    )
     links = links_of(request, dag)
-    night, is_over = night_of_run(dag, found), str(found.state) in ("success", "failed")
-    found_rows = night_rows(night, limit=TABLES_A_NIGHT)
-    ends = [each for each in night_runs(night) if is_over and each.run_id == found.run_id]
-    problem = ends[-1].problem if ends else None
-    if not any(row.table for row in found_rows.rows):
-        message = without_report(night.date_text, str(found.state), problem)
-        return message_answer(request, message, links=links)
-    note = "This run is not over: the list may be of an earlier run of the same night."
-    failed = (f"This run failed: {problem}",) if problem else ()
-    notes = failed if is_over else (note,)
-    shown = render_night(links, night.run_date, found_rows, notes=notes)
-    return page_answer(shown, status_of(found_rows))
+    here = links.run(run_id)
+    answer = page_answer(
+        render_run(
+            links,
+            shown,
+            refreshed=here if not shown.is_over else "",
+            still=f"{here}?still=1" if not (shown.is_over or still) else "",
+            alarms=alarms(),
+        ),
+        status_of(shown.reports),
+    )
+    if not (shown.is_over or still):
+        answer.headers["Refresh"] = str(REFRESH_SECONDS)
+    return answer
+
+
+def _reports(night: Night) -> RowPage:
+    """Return the reports of the run's tables; how other runs of the night ended stands on their own pages."""
+    found = night_rows(night, limit=TABLES_A_NIGHT)
+    return replace(found, rows=tuple(row for row in found.rows if not row.failed))
+
+
+def _settings(conf: Mapping[str, Any]) -> dict[str, str]:
+    """Return what a run was given beside its night and tables."""
+    given = {name: value for name, value in conf.items() if name not in NIGHT_PARAMS}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value)
+        for name, value in given.items()
+        if value not in (None, [], {})
+    }
+
+
+def _started_by(run: DagRun) -> str:
+    who = f" by {run.triggering_user_name}" if run.triggering_user_name else ""
+    return f"{run.run_type}{who}"
+
+
+def _reason_to_wait(run: DagRun, session: Session) -> str:
+    """Return why a run that was asked for does not begin, as far as that is known."""
+    if str(run.state) != "queued":
+        return ""
+    if session.scalar(select(DagModel.is_paused).where(DagModel.dag_id == run.dag_id)):
+        return "The DAG is switched off: switch it on in Airflow, and the run begins."
+    return "It begins when the runs before it are over."

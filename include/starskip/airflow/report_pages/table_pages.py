@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -14,6 +14,7 @@ from starskip.airflow.report_pages.deciders import MayDecide
 from starskip.airflow.report_pages.permitted_dags import AskedDag
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
+from starskip.night.experiments import experiments_of
 from starskip.reports.decision_forms import decision_forms
 from starskip.reports.page_links import DOCUMENTS
 from starskip.reports.published_reports import (
@@ -27,6 +28,7 @@ from starskip.reports.render_table import render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30
+NIGHTS_OF_TREND = 14
 
 Section = Annotated[str, Query(pattern="^[a-z-]{0,40}$")]
 """The anchor of a section of a report."""
@@ -78,7 +80,8 @@ def evidence(request: Request, dag: AskedDag, name: str, run_date: str, section:
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     published_page(night, table)  # errors are shown here, and not in the frame
-    return page_answer(render_report_frame(links_of(request, dag), table, night.run_date, section))
+    links, experiments = links_of(request, dag), experiments_of(night)
+    return page_answer(render_report_frame(links, table, night.run_date, section, experiments))
 
 
 @page("/dags/{dag_id}/tables/{name}/{run_date}/{document}")
@@ -99,9 +102,11 @@ def _advice(
 ) -> Response:
     night = stored_night(dag, run_date)
     table = published_table(night, name)
-    evidence, whole = published_evidence(night, table), published_page(night, table)
+    whole, evidence = published_page(night, table), published_evidence(night, table)
     older, newer = neighbour_nights(night, table)
-    # It is the newest advice that one decides on.
-    may_decide = may_decide and newer is None
+    # It is the newest advice that one decides on, and no experiment.
+    may_decide = may_decide and newer is None and dag.experiment is None
     forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
-    return page_answer(render_table(links_of(request, dag), evidence, whole, older, newer, forms))
+    links, experiments = links_of(request, dag), experiments_of(night)
+    rows = table_rows(night, name, before=run_date + timedelta(days=1), nights=NIGHTS_OF_TREND).rows
+    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments, rows))

@@ -11,7 +11,7 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, printable
 from starskip.lake.format_names import FORMATS
 from starskip.lake.lake_table import LakeTable
 from starskip.night.configuration.checked_overrides import checked_overrides
@@ -22,8 +22,11 @@ from starskip.pinot.table_config import read_table_configs
 from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
+from starskip.settings.setting_value import shown_value
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.experiment import Experiment
 from starskip.storage.file_access import READABLE_BY, FileAccess
+from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
 
 _TABLE_KEYS = frozenset({"path", "casts", "format", "options", "logged_as"})
@@ -35,7 +38,9 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 class NightArguments:
     """Arguments of the caller of a stage; ``settings`` override file and environment.
 
-    ``families``: modules of index families beside those of the file.
+    ``families``: modules of index families beside those of the file. ``changed``: the places of settings that
+    the caller knows to differ from the configuration's. ``is_experiment``: whether the night's artefacts are
+    kept beside those of the night, below the name of the run.
     """
 
     run_date: date
@@ -44,6 +49,8 @@ class NightArguments:
     tables: Sequence[str] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     families: Sequence[str] = ()
+    changed: Sequence[str] = ()
+    is_experiment: bool = False
 
 
 def night_from_config(path: str | Path, arguments: NightArguments, environment: Mapping[str, str]) -> Night:
@@ -66,11 +73,11 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     asked = arguments.tables or document.texts("tables")
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     hybrids = _hybrids(table_configs) if asked else frozenset()
+    storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
+    aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
         run_date=arguments.run_date,
-        store=ArtefactStore(
-            storage_for(document.beside(document.text("store.artefacts")), _access(document))
-        ),
+        store=ArtefactStore(storage, experiment=aside if arguments.is_experiment else None),
         settings=settings,
         started_at=arguments.started_at,
         run_id=arguments.run_id,
@@ -85,7 +92,36 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         else None,
         skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
+        changed=_in_words(settings, arguments.changed),
     )
+
+
+def changed_settings(
+    path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the places of the ``given`` settings whose values are not those of file and environment.
+
+    Raises ConfigError as ``night_from_config`` does.
+    """
+    if not given:
+        return ()
+    document = config_document(str(path))
+    configured = _configured(document, document.modules("families"), environment)
+    values = checked_overrides(configured, given, origin="arguments").items()
+    return tuple(
+        each.place
+        for (each, value), (_, before) in zip(values, configured.items(), strict=True)
+        if value != before
+    )
+
+
+def _in_words(settings: Settings, places: Sequence[str]) -> dict[str, str]:
+    """Return the values of some settings as people write them; one that may hold literals is not quoted."""
+    return {
+        each.place: "given" if each.facts.json_values else printable(shown_value(each, value), 80)
+        for each, value in settings.items()
+        if each.place in places
+    }
 
 
 def _hybrids(table_configs: Sequence[str]) -> frozenset[str]:
@@ -110,11 +146,17 @@ def _settings(
     arguments: NightArguments,
     environment: Mapping[str, str],
 ) -> Settings:
+    configured = _configured(document, families, environment)
+    return checked_overrides(configured, arguments.settings, origin="arguments")
+
+
+def _configured(
+    document: ConfigDocument, families: Sequence[str], environment: Mapping[str, str]
+) -> Settings:
     settings = family_defaults(families)
     settings = checked_overrides(settings, document.mapping("settings"), origin=document.path)
     of_environment = environment_overrides(environment, settings)
-    settings = checked_overrides(settings, of_environment, origin="environment")
-    return checked_overrides(settings, arguments.settings, origin="arguments")
+    return checked_overrides(settings, of_environment, origin="environment")
 
 
 def _spark_conf(document: ConfigDocument) -> dict[str, str]:

@@ -9,7 +9,6 @@ from starskip.advisor.families.family_section import FamilySection, PairsPicture
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
-from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.errors import printable
 from starskip.number_text import compact_count, percent, share, size_share
 from starskip.sql.masking import mask_literals
@@ -17,6 +16,34 @@ from starskip.sql.masking import mask_literals
 _MAX_LINES = 12
 _MAX_TREES_IN_HEADLINE = 3
 _MAX_CHARACTERS = 70
+
+
+REASONS = {
+    "always_false": "a filter that matches nothing",
+    "and_in_or": "an AND within an OR",
+    "config": "a tree that no table config may hold",
+    "constant": "a constant within an OR or a NOT",
+    "counted": "counted from an index, without reading a row",
+    "distinct": "DISTINCT, or GROUP BY without an aggregation",
+    "expression": "an aggregation of an expression",
+    "expression_in_filter": "an expression in the filter",
+    "filter_clause": "a FILTER clause",
+    "from_dictionary": "answered from dictionaries, without reading a row",
+    "function": "an aggregation that trees do not keep",
+    "is_null": "IS NULL or IS NOT NULL",
+    "multi_value": "a multi-value column",
+    "not": "a NOT",
+    "not_an_aggregation": "rows selected, not aggregated",
+    "not_of_several": "a NOT of an AND or an OR",
+    "null_handling": "handling of nulls",
+    "or": "an OR",
+    "or_of_several_columns": "an OR over several columns",
+    "own_index": "TEXT_MATCH, JSON_MATCH or the like",
+    "parameter": "another parameter than trees keep",
+    "pattern": "LIKE or REGEXP_LIKE",
+    "raw_column": "a column without a dictionary",
+}
+"""Words for the codes of why no star-tree answers a query."""
 
 
 def masked_star_trees(trees: StarTreeEvidence) -> StarTreeEvidence:
@@ -71,10 +98,6 @@ def _summary(trees: StarTreeEvidence) -> Sequence[str]:
     return [*lines, *([proved] if trees.proved else []), ""]
 
 
-def _chosen(trees: StarTreeEvidence) -> Sequence[tuple[str, tuple[str, ...]]]:
-    return [(STAR_TREE_NAME, (*tree.dimensions, *tree.pairs)) for tree in trees.proposed]
-
-
 def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:
     """Return the sentence on star-trees to add, nothing if there are none."""
     new = trees.proposed
@@ -107,6 +130,6 @@ SECTION = FamilySection(
     picture=star_tree_picture,
     figures=_figures,
     summary=_summary,
-    chosen=_chosen,
+    kinds=REASONS,
     change=_change,
 )

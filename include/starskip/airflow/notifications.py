@@ -1,0 +1,155 @@
+"""Messages about a run, by the notifiers that a DAG file gives: one a kind and run, each with its link.
+
+Names in a message come from logs, where anyone can write them: a subject is one line, ``html`` is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseNotifier, task
+from airflow.sdk.configuration import conf as airflow_conf
+
+from starskip.airflow.progress_line import show_progress
+from starskip.airflow.report_places import run_page, run_reports
+from starskip.airflow.task_failure import FAILURE
+from starskip.errors import StarskipError, printable
+from starskip.number_text import percent
+
+if TYPE_CHECKING:
+    from starskip.advisor.run.night import Night
+
+_MOST_LINES = 20
+_LONGEST_LINE = 400
+_LONGEST_SUBJECT = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message; ``kind``: failed_night, new_advice or refuted."""
+
+    kind: str
+    subject: str
+    lines: Sequence[str]
+    link: str
+
+    def values(self) -> dict[str, str]:
+        """Return what templates find as ``starskip``."""
+        shown = [printable(each, _LONGEST_LINE) for each in self.lines[:_MOST_LINES]]
+        if len(self.lines) > _MOST_LINES:
+            shown.append(f"and {len(self.lines) - _MOST_LINES} more")
+        return {
+            "kind": self.kind,
+            "subject": printable(self.subject, _LONGEST_SUBJECT),
+            "text": "\n".join([*shown, self.link]),
+            "html": "".join(f"<p>{each}</p>" for each in [*map(escape, shown), _anchor(self.link)]),
+            "link": self.link,
+        }
+
+
+def notify_task(notifiers: Sequence[BaseNotifier], messages: Callable[[Any], Iterator[Message]]) -> Any:
+    """Return a task for the end of a DAG that sends the ``messages`` of its run.
+
+    It is a teardown, which Airflow runs whatever came before, and by which it judges no run.
+    """
+
+    @task(task_id="notify", retries=0)
+    def notify(**context: Any) -> list[str]:
+        """Send the messages of this run."""
+        return [send(notifiers, context, each) for each in messages(context)]
+
+    return notify().as_teardown()
+
+
+def send(notifiers: Sequence[BaseNotifier], context: Any, message: Message) -> str:
+    """Send a message by each notifier, and return its subject; one that fails is a warning."""
+    values = message.values()
+    for each in notifiers:
+        name = type(each).__name__
+        try:
+            # A notifier puts what it renders in the place of its templates, and these into the context.
+            copy(each)({**context, "starskip": values})
+            show_progress(f"notify: {name}: {values['subject']}")
+        except Exception as error:
+            show_progress(f"notify: warning: {name} failed: {printable(str(error), _LONGEST_LINE)}")
+    return values["subject"]
+
+
+def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:
+    """Yield the messages about a night: of an experiment only its failure, of a backfill none."""
+    from starskip.advisor.families.families import load_families
+    from starskip.night.new_advice import new_advice
+
+    run = context["dag_run"]
+    if run.run_type == "backfill":
+        return
+    link = run_reports(_base_url(), run.dag_id, run.run_id)
+    try:
+        night = night_of(context)
+    except StarskipError:
+        night = None
+    if problem := context["ti"].xcom_pull(task_ids="finish_night", key=FAILURE):
+        what = f"the night of {night.date_text}" if night else f"run {run.run_id}"
+        of = "an experiment about " if night and night.is_experiment else ""
+        yield Message("failed_night", f"Starskip: {of}{what} failed", [problem], link)
+    if night is None or night.is_experiment:
+        return
+    load_families(night.family_modules)
+    if found := new_advice(night):
+        tables = _tables([each.table for each in found])
+        subject = f"Starskip: new advice on {tables}, night of {night.date_text}"
+        lines = [
+            f"{each.table}: {len(each.indexes)} new, saving {percent(each.saving_ratio)} of all entries: "
+            f"{', '.join(index.name for index in each.indexes)}"
+            for each in found
+        ]
+        yield Message("new_advice", subject, lines, link)
+    yield from refuted_messages(night, run.start_date, link)
+
+
+def apply_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:
+    """Yield the message about a run of the DAG that applies advice, if a prediction was refuted."""
+    run = context["dag_run"]
+    link = run_page(_base_url(), run.dag_id, run.run_id)
+    yield from refuted_messages(night_of(context), run.start_date, link)
+
+
+def refuted_messages(night: Night, since: datetime, link: str) -> Iterator[Message]:
+    """Yield the message about predictions that the ledger has as refuted ``since`` then, if any."""
+    from starskip.advisor.ledger.entry import Event
+    from starskip.advisor.ledger.ledger import ledger_entries
+
+    found = [
+        each
+        for each in ledger_entries(night.store)
+        if each.event is Event.REFUTED and each.at >= since and night.wants(each.table)
+    ]
+    if found:
+        tables = list(dict.fromkeys(each.table for each in found))
+        lines = [
+            f"{each.table}: {each.index.name}: {_share(each.index.saving_ratio)} of all entries predicted, "
+            f"{_share(each.measured_saving_ratio)} measured. {each.reason}"
+            for each in found
+        ]
+        yield Message("refuted", f"Starskip: predictions on {_tables(tables)} were refuted", lines, link)
+
+
+def _base_url() -> str:
+    return str(airflow_conf.get("api", "base_url", fallback="/"))
+
+
+def _anchor(link: str) -> str:
+    return f'<a href="{escape(link)}">{escape(link)}</a>'
+
+
+def _tables(tables: Sequence[str]) -> str:
+    return printable(tables[0], 60) if len(tables) == 1 else f"{len(tables)} tables"
+
+
+def _share(ratio: float | None) -> str:
+    return "no share" if ratio is None else percent(ratio)

@@ -1,0 +1,114 @@
+"""Experiments: runs that try other settings for a night, kept beside the night's advice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from starskip.advisor.run.night import Night
+from starskip.errors import StorageError, printable
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.experiment import EXPERIMENTS, Experiment
+from starskip.storage.manifest import Manifest, Part
+
+EXPERIMENT = "experiment"
+"""The artefact by which an experiment says what it tried."""
+
+_NO_TABLE = "-"
+_LONGEST_NOTE = 600
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentRun:
+    """An experiment that has ended: its run, what it tried in words, and its tables with a report."""
+
+    place: Experiment
+    run_id: str
+    note: str
+    changes: str
+    tables: tuple[str, ...]
+    ended_at: datetime
+
+
+def run_note(night: Night) -> str:
+    """Return that this run is an experiment, or what it changed, in a sentence; empty for other runs."""
+    run = printable(night.run_id, 120)
+    if night.is_experiment:
+        words = f"Experiment of run {run}: {_changes(night)}; it is not the night's advice."
+    elif night.changed:
+        words = f"Published by run {run} with other settings than the configuration's: {_changes(night)}."
+    else:
+        return ""
+    return printable(words, _LONGEST_NOTE)
+
+
+def note_experiment(night: Night, tables: Sequence[str]) -> None:
+    """Publish what the experiment tried; ``tables``: those with a report."""
+    found = {"run_id": night.run_id, "note": run_note(night), "changes": _changes(night), "tables": [*tables]}
+    night.store.publish(
+        EXPERIMENT,
+        night.date_text,
+        {_NO_TABLE: Part((), found)},
+        replace="all",
+        created_at=night.started_at,
+        created_by=night.run_id,
+    )
+
+
+def experiments_of(night: Night) -> tuple[ExperimentRun, ...]:
+    """Return the experiments of this night that have ended, the newest first, at most 20."""
+    names = night.store.storage.folders_in(f"{EXPERIMENTS}/{night.date_text}")
+    found = (experiment_of(night, name) for name in names)
+    return tuple(sorted(filter(None, found), key=lambda each: each.ended_at, reverse=True)[:_MOST_SHOWN])
+
+
+def experiment_of(night: Night, name: str) -> ExperimentRun | None:
+    """Return the experiment of this night and name, None if there is none or it cannot be read."""
+    place = Experiment(night.date_text, name)
+    store = replace(night.store, experiment=place)
+    try:
+        snapshot = store.snapshot(EXPERIMENT, night.date_text)
+        return _experiment(place, snapshot.manifest) if snapshot else None
+    except (StorageError, KeyError, TypeError):
+        return None
+
+
+def remove_old_experiments(
+    store: ArtefactStore, *, nights: int, now: datetime, grace: timedelta
+) -> Iterator[str]:
+    """Remove experiments about nights that are older than the newest ``nights``; yield what was removed.
+
+    One with anything written within ``grace`` before ``now``, the store's own time, is left alone.
+    """
+    storage = store.storage
+    dates = storage.folders_in(EXPERIMENTS)
+    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
+    kept = sorted({*dates, *store.run_dates("reports")})[-nights:]
+    for run_date in dates:
+        if run_date in kept:
+            continue
+        for name in storage.folders_in(f"{EXPERIMENTS}/{run_date}"):
+            listed = list(storage.objects_below(Experiment(run_date, name).folder))
+            if all(each.modified_ns < oldest_kept_ns for each in listed):
+                for each in listed:
+                    storage.delete(each.name)
+                    yield each.name
+
+
+def _experiment(place: Experiment, manifest: Manifest) -> ExperimentRun:
+    found = manifest.parts[_NO_TABLE].properties
+    return ExperimentRun(
+        place,
+        printable(str(found["run_id"]), 120),
+        printable(str(found["note"]), _LONGEST_NOTE),
+        printable(str(found["changes"]), _LONGEST_NOTE),
+        tuple(map(str, found["tables"])),
+        manifest.created_at,
+    )
+
+
+def _changes(night: Night) -> str:
+    changes = [f"{place} = {value}" for place, value in night.changed.items()]
+    return ", ".join(changes) or "settings as configured"

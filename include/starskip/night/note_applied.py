@@ -1,0 +1,58 @@
+"""Note in the ledger what the night sees applied in its tables' configs, and what is gone from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from starskip.advisor.deployment.plan import is_in_force
+from starskip.advisor.families.families import families_of_night
+from starskip.advisor.families.family import Family
+from starskip.advisor.families.index import Index
+from starskip.advisor.ledger.advised_index import AdvisedIndex
+from starskip.advisor.ledger.entry import LedgerEntry
+from starskip.advisor.ledger.ledger import add_entries, ledger_entries
+from starskip.advisor.ledger.seen_applied import seen_applied
+from starskip.advisor.run.night import Night
+from starskip.advisor.selection.vote_list import IndexSet
+from starskip.pinot.hybrid_tables import without_type
+from starskip.pinot.table_config import TableConfig
+
+
+def note_applied(night: Night, in_force: Mapping[str, IndexSet]) -> Sequence[LedgerEntry]:
+    """Add an entry for each approved index that is there, and for each applied one that is gone.
+
+    ``in_force``: by table of the night, the indexes on columns that it has. Where the night has the table's
+    config, that decides. Return the entries.
+    """
+    configs = night.table_configs()
+    known = {family.name: family for family in families_of_night(night).known}
+    by_table: dict[str, list[LedgerEntry]] = {}
+    for entry in ledger_entries(night.store):
+        by_table.setdefault(entry.table, []).append(entry)
+    who = f"the night of {night.date_text}"
+    found: list[LedgerEntry] = []
+    for table, entries in by_table.items():
+        # Advice on one half of a hybrid table is of that half; a night may know the table by its plain name.
+        of_night = table if table in in_force else without_type(table)[0]
+        if of_night in in_force:
+            given = configs.get(table) or configs.get(of_night, ())
+            held = partial(_is_in_force, known, given, in_force[of_night])
+            found += seen_applied(entries, held, night.started_at, who)
+    add_entries(night.store, found, created_at=night.started_at, created_by=night.run_id)
+    return found
+
+
+def _is_in_force(
+    known: Mapping[str, Family], configs: Iterable[TableConfig], in_force: IndexSet, index: AdvisedIndex
+) -> bool | None:
+    """Return whether the table has an index, None if that is not known: of a family without a config key."""
+    family = known.get(index.family)
+    if family is None or family.config is None:
+        return None
+    documents = [config.document for config in configs]
+    if documents:
+        return all(is_in_force(family, index, each) for each in documents)
+    if family.path is None:
+        return None
+    return in_force >= {Index(index.family, column) for column in index.columns}
