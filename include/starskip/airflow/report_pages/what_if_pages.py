@@ -20,6 +20,7 @@ from starskip.airflow.report_pages.answers import links_of, message_answer, page
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import PostedForm, see_other
 from starskip.airflow.report_pages.decide_pages import (
+    newer_advice,
     refusal,
     require_applicable,
     require_newest,
@@ -57,7 +58,15 @@ def what_if(
     table = published_table(night, page_name_of(name))
     found = what_if_answer(night, table, AskedSet(ask, tuple(index), k.strip(), budget.strip()))
     links = links_of(request, dag)
-    shown = render_what_if(links, table, night.run_date, found, may_decide=may_decide)
+    is_standing = dag.experiment is None and not newer_advice(night, table)
+    shown = render_what_if(
+        links,
+        table,
+        night.run_date,
+        found,
+        may_decide=may_decide and is_standing,
+        lacks_right=is_standing and not may_decide,
+    )
     return page_answer(shown, 422 if found.problem else 200)
 
 
