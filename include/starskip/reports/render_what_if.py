@@ -38,8 +38,16 @@ class WhatIf:
     problem: str = ""
 
 
-def render_what_if(links: PageLinks, table: str, run_date: date, found: WhatIf, *, may_decide: bool) -> str:
-    """Return the page of one question."""
+def render_what_if(
+    links: PageLinks,
+    table: str,
+    run_date: date,
+    found: WhatIf,
+    *,
+    may_decide: bool,
+    lacks_right: bool = False,
+) -> str:
+    """Return the page of one question; ``lacks_right``: the reader may not approve what others may."""
     stored = found.sets.stored
     offered = _offered(found)
     return rendered_page(
@@ -58,6 +66,7 @@ def render_what_if(links: PageLinks, table: str, run_date: date, found: WhatIf, 
         shapes=found.changes[:SHAPES],
         is_trusted=found.asked.time is not None and not stored.mistrust,
         may_decide=may_decide,
+        lacks_right=lacks_right,
     )
 
 

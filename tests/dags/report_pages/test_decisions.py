@@ -193,6 +193,8 @@ def test_advice_that_a_newer_one_has_replaced_is_not_decided_on(pages: Any, own_
         answer = pages.post(f"{pages.of_dag}/tables/lineitem/{NIGHT}/{path}", form)
         assert answer.status_code == 409 and "the newer advice of 2026-11-20" in answer.text
     assert len(entries(own_store)) == 1
+    old = pages.get(f"{pages.of_dag}/tables/lineitem/{NIGHT}/what-if?ask=set&index={B}", "admin")
+    assert old.status_code == 200 and 'method="post"' not in old.text
 
 
 def test_where_the_ledger_cannot_be_written_a_command_is_named(pages: Any, own_store: ArtefactStore) -> None:

@@ -66,6 +66,8 @@ def question_part(
 ) -> Part:
     """Write what is known of a table tonight, and return its part of the artefact ``questions``."""
     question, window = tonight.question, tonight.window
+    chosen = {each.index for each in advice.recommendation.chosen}
+    chosen |= {each.index for each in advice.answers.answers}
     document = {
         "version": _VERSION,
         "model_error_ratio": tonight.budget.model_error_ratio,
@@ -76,10 +78,7 @@ def question_part(
         },
         "votes": _votes(tonight.lists),
         "offers": {name: _offer(each) for name, each in tonight.offers.items()},
-        "chosen": [
-            *(str(each.index) for each in advice.recommendation.chosen),
-            *(str(each.index) for each in advice.answers.answers),
-        ],
+        "chosen": sorted(map(str, chosen)),
         "kept": [sorted(map(str, each)) for each in _kept(question.past)],
         "size_bytes": {str(index): size for index, size in question.size_bytes.items()},
         "times": asdict(advice.times) if advice.times else None,

@@ -85,14 +85,21 @@ def refusal(words: str, status: int = 422) -> HTTPException:
 
 def require_newest(night: Night, table: str) -> None:
     """Raise HTTPException if there is newer advice on the table: it is that one which one decides on."""
+    if newer := newer_advice(night, table):
+        words = f"decide on the newer advice of {newer}: that of {night.date_text} is out of date"
+        raise refusal(words, 409)
+
+
+def newer_advice(night: Night, table: str) -> str:
+    """Return the newest night after this one that has advice on the table, empty if there is none."""
     for each in reversed(night.store.run_dates("recommendations")):
         if each <= night.date_text:
-            return
+            break
         snapshot = night.store.snapshot("recommendations", each)
         part = snapshot.parts([table]).get(table) if snapshot else None
         if part is not None and not part.properties.get(FAILED):
-            words = f"decide on the newer advice of {each}: that of {night.date_text} is out of date"
-            raise refusal(words, 409)
+            return each
+    return ""
 
 
 def unwritten(error: StarskipError, table: str) -> Message:

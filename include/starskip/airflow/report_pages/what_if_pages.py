@@ -20,6 +20,7 @@ from starskip.airflow.report_pages.answers import links_of, message_answer, page
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import PostedForm, see_other
 from starskip.airflow.report_pages.decide_pages import (
+    newer_advice,
     refusal,
     require_applicable,
     require_newest,
@@ -56,8 +57,16 @@ def what_if(
     night = stored_night(dag, night_date(run_date))
     table = published_table(night, page_name_of(name))
     found = what_if_answer(night, table, AskedSet(ask, tuple(index), k.strip(), budget.strip()))
-    links, may_decide = links_of(request, dag), may_decide and dag.experiment is None
-    shown = render_what_if(links, table, night.run_date, found, may_decide=may_decide)
+    links = links_of(request, dag)
+    is_standing = dag.experiment is None and not newer_advice(night, table)
+    shown = render_what_if(
+        links,
+        table,
+        night.run_date,
+        found,
+        may_decide=may_decide and is_standing,
+        lacks_right=is_standing and not may_decide,
+    )
     return page_answer(shown, 422 if found.problem else 200)
 
 
