@@ -180,7 +180,7 @@ class Server:
     @staticmethod
     def foreign_text(answer: Any) -> str:
         """Return the page but for the one script that is ours; nothing of a file that is only downloaded."""
-        if answer.headers["Content-Type"].startswith("text/csv"):
+        if answer.headers.get("Content-Type", "").startswith("text/csv"):
             assert answer.headers["Content-Disposition"].startswith("attachment; ")
             return ""
         text: str = answer.text.replace(OUR_SCRIPT, "")
