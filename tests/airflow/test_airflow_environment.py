@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 from starskip.airflow.airflow_environment import (
@@ -52,6 +53,16 @@ def test_a_database_that_the_caller_gives_is_used_but_not_that_of_another_airflo
     assert command.items() <= found.items()
     assert "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN" not in found
     assert has_file_database(airflow_environment(CHECKOUT, {}), home)
+
+
+def test_who_shares_the_file_waits_for_the_others_and_a_given_database_is_left_alone() -> None:
+    names = {f"AIRFLOW__DATABASE__SQL_ALCHEMY_CONNECT_ARGS{mode}" for mode in ("", "_ASYNC")}
+    found = airflow_environment(CHECKOUT, {})
+    (place,) = {found[name] for name in names}
+    module, _, name = place.rpartition(".")
+    assert getattr(import_module(module), name)["timeout"] >= 60
+    given = {"AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": "postgresql+psycopg2://me:secret@db/airflow"}
+    assert not names & airflow_environment(CHECKOUT, given).keys()
 
 
 def test_a_database_of_the_callers_comes_with_its_key_and_the_backend_of_its_secret() -> None:

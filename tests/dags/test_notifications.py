@@ -15,12 +15,17 @@ from typing import Any
 
 import pytest
 from mail_server import MailServer, mail_server
+from report_cases import lineitem
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries
 from starskip.advisor.run.night import Night
 from starskip.night.new_advice import new_advice
 from starskip.number_text import percent
+from starskip.reports.advice_values import Interval
+from starskip.reports.afterwards_evidence import Afterwards, LaterNight
+from starskip.reports.applied_evidence import AppliedAdvice
+from starskip.reports.report_files import report_files
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.experiment import Experiment
@@ -136,6 +141,33 @@ def test_predictions_that_were_refuted_in_this_run_are_told(dag_bag: Any, night:
     figures = f"{percent(0.4)} of all entries predicted, {percent(0.03)} measured"
     assert first == f"orders: inverted:city: {figures}. too slow"
     assert link.endswith("/dags/apply/runs/scheduled__1")
+
+
+def test_a_prediction_that_later_logs_refute_is_told_in_the_night_that_settles_it(
+    dag_bag: Any, night: Night
+) -> None:
+    index = AdvisedIndex("inverted", ("city",), saving_ratio=0.6)
+    entry = LedgerEntry("lineitem", BEGUN - timedelta(days=9), "ann", Event.APPLIED, index, "2026-11-10")
+    add_entries(night.store, [entry], created_at=BEGUN, created_by="test")
+
+    def logged(*savings: float) -> list[Any]:
+        """Return the messages of a night whose report has these savings of the nights up to it."""
+        days = [night.run_date - timedelta(days=i) for i in reversed(range(len(savings)))]
+        later = tuple(LaterNight(day, each, None, 1.0) for day, each in zip(days, savings, strict=True))
+        change = Afterwards("2026-11-10", date(2026, 11, 12), (), 0.6, Interval(0.5, 0.7), None, nights=later)
+        case = replace(lineitem(), applied=AppliedAdvice((), 0, "", (change,)))
+        aside = night.store.staged_write("reports", night.date_text)
+        files = report_files(case).items()
+        night.publish(
+            "reports", {"lineitem": Part(tuple(aside.write_file("lineitem", *each) for each in files))}
+        )
+        return told(night)
+
+    assert logged(0.6, 0.3) == []
+    (message,) = logged(0.6, 0.3, 0.2)
+    assert message.kind == "refuted"
+    assert "later nights saved" in message.values()["text"]
+    assert logged(0.6, 0.3, 0.2, 0.1) == [], "it was told the night before"
 
 
 def test_names_of_logs_cannot_leave_their_line(dag_bag: Any, night: Night) -> None:

@@ -112,7 +112,7 @@ def test_an_index_that_another_hardly_beats_is_told_as_kept_in_its_place() -> No
 savings = st.fixed_dictionaries({name: st.integers(10, 900) for name in "abcd"})
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(tonight=savings, before=st.lists(savings, max_size=2), chosen=st.sets(st.sampled_from("abcd")))
 def test_the_choices_are_those_of_runs_without_the_past(
     tonight: dict[str, int], before: list[dict[str, int]], chosen: set[str]

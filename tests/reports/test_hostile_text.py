@@ -105,9 +105,9 @@ def poisoned(value: Any, payload: str) -> Any:
         changes = {
             f.name: poisoned(getattr(value, f.name), payload) for f in fields(value) if f.name not in ours
         }
-        for name in {"reason", "drift", "drops_withheld"} & changes.keys():
+        for name in {"reason", "drift", "drops_withheld", "run_note"} & changes.keys():
             # Without a text a line is left out.
-            changes[name] = changes[name] or " "
+            changes[name] = changes[name] if changes[name].strip() else "x"
         return replace(value, **changes)
     return value
 
@@ -286,7 +286,7 @@ def test_payloads_in_the_overview_and_its_files(payload: str) -> None:
 
 
 def test_payloads_as_labels_of_bars(plain: Evidence) -> None:
-    template = replace(plain.shapes.top[0], entries_scanned_in_filter=1_000)
+    template = replace(plain.shapes.top[0], entries_a_query=1_000.0)
     for start in range(0, len(PAYLOADS), 15):
         texts = PAYLOADS[start : start + 15]
         shapes = tuple(replace(template, masked_text=f"SELECT a FROM t WHERE {each}") for each in texts)

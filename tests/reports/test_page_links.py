@@ -40,8 +40,13 @@ def test_plain_names_stand_in_addresses_as_they_are() -> None:
 
 @given(st.text(max_size=300).filter(lambda text: text.isprintable()))
 def test_a_filter_stays_within_the_query(like: str) -> None:
-    parts = urlsplit(PageLinks("/starskip").index(like=like))
-    assert (parts.scheme, parts.netloc, parts.path, parts.fragment) == ("", "", "/starskip/", "")
+    parts = urlsplit(PageLinks("/starskip").night("2026-11-20", like=like))
+    assert (parts.scheme, parts.netloc, parts.path, parts.fragment) == (
+        "",
+        "",
+        "/starskip/nights/2026-11-20",
+        "",
+    )
 
 
 def test_texts_that_no_page_is_called() -> None:

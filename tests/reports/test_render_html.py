@@ -79,6 +79,7 @@ def test_sections_stand_in_their_order(cases: dict[str, Callable[[], Evidence]])
         "shapes",
         "applied",
         "savings",
+        "past",
         "star-trees",
         "skipping-indexes",
         "latency",

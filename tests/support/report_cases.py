@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 
 from applied_cases import applied
+from past_case import past
 from report_data import (
     ACTIONS,
     COLUMNS,
@@ -29,7 +30,6 @@ from starskip.advisor.families.skipping.report.section_data import SkippingIndex
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
 from starskip.advisor.run.gate_verdicts import GateCheck
-from starskip.advisor.selection.past_changes import KeptIndex
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.reports.advice_values import (
@@ -53,7 +53,6 @@ from starskip.reports.log_values import (
     RejectedExample,
     TimesEvidence,
 )
-from starskip.reports.past_evidence import EarlierNight, OtherSet, PastEvidence
 
 
 def lineitem() -> Evidence:
@@ -193,17 +192,7 @@ def milliseconds() -> Evidence:
         ),
         applied=applied(),
         interval_factor=1.4,
-        past=PastEvidence(
-            (EarlierNight(date(2026, 11, 17), 0.8), EarlierNight(date(2026, 11, 16), 0.64)),
-            (
-                KeptIndex("inverted", ("l_shipmode",), "below_min_gain", 0.042, 0.05),
-                KeptIndex("star_tree", ("l_shipdate", "l_returnflag"), "near_equal"),
-            ),
-            OtherSet((NamedIndex("inverted", ("l_suppkey",)),), 0.55, Interval(0.51, 0.59)),
-            OtherSet((NamedIndex("range", ("l_shipdate",)),), 0.49, Interval(0.46, 0.52)),
-            0.61,
-            Interval(0.57, 0.65),
-        ),
+        past=past(),
         latency=replace(
             evidence.latency,
             accepted=True,
@@ -222,9 +211,7 @@ def milliseconds() -> Evidence:
         ),
         data_quality=replace(
             evidence.data_quality,
-            damaged_segments=(
-                DamagedSegment("lineitem_3.tar.gz", "truncated", "the archive ends at byte 1,048,576"),
-            ),
+            damaged_segments=(DamagedSegment("lineitem_3.tar.gz", "truncated", "it ends at byte 1,048,576"),),
         ),
     )
 

@@ -84,6 +84,7 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
     """Yield the messages about a night: of an experiment only its failure, of a backfill none."""
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_advice
+    from starskip.reports.refuted_tonight import refuted_tonight
 
     run = context["dag_run"]
     if run.run_type == "backfill":
@@ -109,34 +110,37 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
             for each in found
         ]
         yield Message("new_advice", subject, lines, link)
-    yield from refuted_messages(night, run.start_date, link)
+    yield from _refuted([*_taken_back(night, run.start_date), *refuted_tonight(night)], link)
 
 
 def apply_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:
     """Yield the message about a run of the DAG that applies advice, if a prediction was refuted."""
     run = context["dag_run"]
     link = run_page(_base_url(), run.dag_id, run.run_id)
-    yield from refuted_messages(night_of(context), run.start_date, link)
+    yield from _refuted(_taken_back(night_of(context), run.start_date), link)
 
 
-def refuted_messages(night: Night, since: datetime, link: str) -> Iterator[Message]:
-    """Yield the message about predictions that the ledger has as refuted ``since`` then, if any."""
+def _taken_back(night: Night, since: datetime) -> list[tuple[str, str]]:
+    """Return the tables of advice that the ledger has as refuted ``since`` then, each with the figures."""
     from starskip.advisor.ledger.entry import Event
     from starskip.advisor.ledger.ledger import ledger_entries
 
-    found = [
-        each
+    return [
+        (
+            each.table,
+            f"{each.index.name}: {_share(each.index.saving_ratio)} of all entries predicted, "
+            f"{_share(each.measured_saving_ratio)} measured. {each.reason}",
+        )
         for each in ledger_entries(night.store)
         if each.event is Event.REFUTED and each.at >= since and night.wants(each.table)
     ]
+
+
+def _refuted(found: Sequence[tuple[str, str]], link: str) -> Iterator[Message]:
     if found:
-        tables = list(dict.fromkeys(each.table for each in found))
-        lines = [
-            f"{each.table}: {each.index.name}: {_share(each.index.saving_ratio)} of all entries predicted, "
-            f"{_share(each.measured_saving_ratio)} measured. {each.reason}"
-            for each in found
-        ]
-        yield Message("refuted", f"Starskip: predictions on {_tables(tables)} were refuted", lines, link)
+        tables = _tables(list(dict.fromkeys(table for table, _ in found)))
+        lines = [f"{table}: {words}" for table, words in found]
+        yield Message("refuted", f"Starskip: predictions on {tables} were refuted", lines, link)
 
 
 def _base_url() -> str:

@@ -24,7 +24,7 @@ def calendar_year(
 ) -> CalendarYear:
     """Return the months up to that of ``until``, from the first night on.
 
-    ``nights``: those that there are, newest first. ``asked``: days that must be seen without an ``until``.
+    ``nights``: those that there are, newest first. ``asked``: days to be seen if there is no ``until``.
     ``complete``: the newest day that is over, behind which no month begins.
     """
     oldest = min([complete, *nights[-1:], *asked])

@@ -16,6 +16,7 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from starskip.advisor.deployment.forecast import minutes_words
+from starskip.advisor.families.headline_pieces import Piece
 from starskip.reports.template_environment import template_environment, template_text
 
 
@@ -41,8 +42,12 @@ def _environment() -> Environment:
     # hashes.
     own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
     environment.filters |= {"rough_time": lambda seconds: minutes_words(seconds / 60)}
-    environment.globals |= own
+    environment.globals |= {**own, "sentence": _sentence}
     return environment
+
+
+def _sentence(pieces: tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)
 
 
 def _style() -> str:

@@ -47,7 +47,7 @@ def test_the_report_is_the_published_page_under_its_own_policy(server: Any, stor
         ("torn", 503, "not the JSON of a report"),
         ("newer", 503, "update it"),
         ("without_fields", 503, "is missing"),
-        ("empty", 404, "there is no report.html"),
+        ("empty", 404, "there is no report."),
         ("gone", 503, "of that night again"),
     ],
 )
@@ -168,7 +168,7 @@ def test_a_run_of_some_tables_that_failed_is_no_failure_of_its_night(
     own = server.get(f"/runs/{DAG_ID}/of-no-table").text
     assert "This run failed:</b> night of 2026-11-18: unknown table no_such" in own
     for path in ("/", f"{server.of_dag}/nights/{server.night}", f"/runs/{DAG_ID}/a+run"):
-        assert "unknown" not in server.get(path).text
+        assert "unknown table" not in server.get(path).text
 
 
 def test_pages_say_which_part_of_airflow_has_stopped(server: Any) -> None:

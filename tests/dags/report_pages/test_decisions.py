@@ -161,7 +161,7 @@ def test_the_page_of_a_table_tells_who_decided_what_and_asks_only_who_may(
 ) -> None:
     place = f"{pages.of_dag}/tables/lineitem/{NIGHT}"
     before = pages.get(place, "admin")
-    assert before.text.count(">open</span>") == 2
+    assert before.text.count('<span class="state-of open">') == 2
     assert "Approve all of the advice" in before.text
     until = (datetime.now(UTC) + timedelta(days=30)).date()
     assert decide(pages, {"action": "approve", "index": A}).status_code == 303

@@ -42,7 +42,7 @@ def test_a_page_of_the_night_leads_to_its_experiments_and_back(server: Any, page
 
 
 def test_the_files_of_an_experiment_are_its_own(server: Any) -> None:
-    aside = server.get(f"{server.of_dag}/experiments/trial/tables/lineitem/{server.night}")
+    aside = server.get(f"{server.of_dag}/experiments/trial/tables/lineitem/{server.night}/evidence")
     (frame,) = (each for each in links(aside) if each.endswith("report.html"))
     assert frame == f"{TRIAL}/tables/lineitem/{server.night}/report.html"
     shown = server.get(frame.removeprefix(URL_PREFIX))
@@ -50,6 +50,15 @@ def test_the_files_of_an_experiment_are_its_own(server: Any) -> None:
     assert BANNER not in server.get(f"{server.of_dag}/tables/lineitem/{server.night}/report.html").text
     markdown = server.get(f"{server.of_dag}/experiments/trial/tables/lineitem/{server.night}/report.md")
     assert "Experiment of run a trial" in markdown.text
+
+
+def test_nothing_of_an_experiment_is_decided(server: Any) -> None:
+    page, posting = f"tables/lineitem/{server.night}", 'method="post"'
+    assert posting in server.get(f"{server.of_dag}/{page}", "admin").text
+    assert posting not in server.get(f"{server.of_dag}/experiments/trial/{page}", "admin").text
+    for form in ("decide", "what-if"):
+        asked = server.ask("POST", f"{server.of_dag}/experiments/trial/{page}/{form}", "admin")
+        assert asked.status_code == 405
 
 
 def test_there_is_no_other_experiment(server: Any) -> None:
