@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser_visit import Visit
 from free_ports import free_port
 from published_parts import report_part
 from report_cases import lineitem
@@ -202,6 +203,16 @@ def logged_in(page: Page, browser: Any) -> Iterator[Any]:
         tab.get_by_role("link", name="Starskip").wait_for()
         tab.close()
         yield context
+
+
+@pytest.fixture
+def visit(page: Page, logged_in: Any, tmp_path: Path) -> Iterator[Visit]:
+    """A tab of a person who has logged in."""
+    visit = Visit(logged_in.new_page(), page.address, tmp_path)
+    visit.watch()
+    yield visit
+    visit.shoot("last")
+    visit.tab.close()
 
 
 def hostile(case: Evidence) -> Evidence:

@@ -6,14 +6,14 @@ import json
 import re
 import socket
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from browser_visit import Visit
 from free_ports import free_port
 
 pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
@@ -30,56 +30,12 @@ TOO_WIDE = (
 )
 
 
-@dataclass
-class Visit:
-    """One tab of a person who has logged in, and everything that went wrong in it."""
-
-    tab: Any
-    address: str
-    shots: Path
-    errors: list[str] = field(default_factory=list)
-    dialogs: list[str] = field(default_factory=list)
-    elsewhere: list[str] = field(default_factory=list)
-
-    def go(self, path: str) -> None:
-        self.tab.goto(self.address + path)
-
-    def frame(self, name: str) -> Any:
-        return self.tab.frame_locator(f'iframe[title="{name}"]')
-
-    def shoot(self, name: str) -> None:
-        self.tab.screenshot(path=self.shots / f"{name}.png")
-
-    def is_clean(self) -> bool:
-        assert (self.errors, self.dialogs, self.elsewhere) == ([], [], [])
-        assert self.tab.evaluate("window.hacked") is None
-        return True
-
-
-@pytest.fixture
-def visit(page: Any, logged_in: Any, tmp_path: Path) -> Iterator[Visit]:
-    tab = logged_in.new_page()
-    visit = Visit(tab, page.address, tmp_path)
-    tab.on("dialog", lambda dialog: (visit.dialogs.append(dialog.message), dialog.dismiss()))
-    tab.on("request", lambda request: note_place(visit, request.url))
-    tab.on("console", lambda said: visit.errors.append(said.text) if said.type == "error" else None)
-    tab.on("pageerror", lambda error: visit.errors.append(str(error)))
-    yield visit
-    visit.shoot("last")
-    tab.close()
-
-
 def settled(value: Callable[[], Any], expected: Any) -> bool:
     """Return whether ``value`` becomes ``expected`` within the time that a page has."""
     deadline = time.monotonic() + WAIT_S
     while value() != expected and time.monotonic() < deadline:
         time.sleep(0.1)
     return bool(value() == expected)
-
-
-def note_place(visit: Visit, url: str) -> None:
-    if not url.startswith((f"{visit.address}/", "data:", f"blob:{visit.address}/")):
-        visit.elsewhere.append(url)
 
 
 def test_the_start_says_where_the_page_is_and_how_to_log_in(page: Any) -> None:
@@ -229,7 +185,7 @@ def test_lists_fit_a_narrow_window(visit: Visit, path: str) -> None:
 def test_tags_in_names_and_queries_are_text(visit: Visit) -> None:
     visit.go("/plugin/starskip")
     pages = visit.frame("Starskip")
-    pages.get_by_label("Table").fill("<SCRIPT>")
+    pages.get_by_role("searchbox", name="Table").fill("<SCRIPT>")
     pages.get_by_role("button", name="Filter").click()
     pages.get_by_text("Show all tables").first.wait_for()
     name = pages.get_by_role("link", name="<script>alert('table')</script>/../orders")
