@@ -64,7 +64,9 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
     parts = {table: each.part for table, each in advised.items()}
     night.publish(QUESTIONS, {table: each.question for table, each in advised.items()})
     night.publish("recommendations", {**parts, **failed_parts(found.failures)})
-    seen = note_applied(night, {table: each.advice.nights.in_force for table, each in advised.items()})
+    in_force = {table: each.advice.nights.in_force for table, each in advised.items()}
+    # The ledger is of what stands in Pinot; an experiment is beside it.
+    seen = () if night.is_experiment else note_applied(night, in_force)
     left = found.left_of(tables)
     families = families_of_night(night)
     warnings: list[str] = []
