@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -151,6 +151,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
 def page(house: House, chromium: str) -> Iterator[Page]:
     """Airflow with the pages, on a free port of this machine; the browser is asked for first."""
     del chromium
+    with running_page(house) as page:
+        yield page
+
+
+@contextmanager
+def running_page(house: House) -> Iterator[Page]:
     port = free_port(beside=(713, 714))
     command = ["-m", "starskip.airflow.airflow_ui", "--port", str(port), "--home", str(house.home)]
     process = subprocess.Popen(
@@ -192,6 +198,47 @@ def browser(chromium: str) -> Iterator[Any]:
 @pytest.fixture(scope="session")
 def logged_in(page: Page, browser: Any) -> Iterator[Any]:
     """The browser of a person who has logged in through the form, without a tab."""
+    with context_of(page, browser) as context:
+        yield context
+
+
+@pytest.fixture(scope="module")
+def scheduled(
+    chromium: str, browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Page, Any]]:
+    """A house where nothing was run yet, and the browser of a person who has logged in there.
+
+    One small table, its log of two days; nothing is run by the schedule, which would add the night of
+    whatever day it is.
+    """
+    from starskip.airflow.airflow_database import migrate_database
+    from starskip.airflow.airflow_environment import airflow_environment
+
+    del chromium
+    house, sample = House(tmp_path_factory.mktemp("scheduled")), CHECKOUT / "include" / "sample"
+    logs = house.folder / "logs"
+    logs.mkdir()
+    for run_date in ("2026-11-18", NIGHT):
+        (logs / f"broker-{run_date}.log.gz").symlink_to(sample / "logs" / f"broker-{run_date}.log.gz")
+    (house.folder / "night.yaml").write_text(
+        f"store: {{artefacts: artefacts}}\ntables: [airlineStats]\n"
+        f"sources: {{log_paths: [logs], segments_root: {sample}/segments,\n"
+        f"  table_configs: [{sample}/config/airlineStats_table.json]}}\n"
+        "settings: {scoring: {window_rows_per_table: 2048, max_simulations_per_table: 300}}\n"
+    )
+    (house.home / "logs").mkdir(parents=True)
+    environment = airflow_environment(CHECKOUT, house.environment, home=house.home)
+    migrate_database(house.home, environment, house.home / "logs" / "migrate.log")
+    config = house.home / "airflow.cfg"
+    scheduled, unscheduled = (f"\nuse_job_schedule = {each}\n" for each in (True, False))
+    assert scheduled in (words := config.read_text())
+    config.write_text(words.replace(scheduled, unscheduled))
+    with running_page(house) as page, context_of(page, browser) as context:
+        yield page, context
+
+
+@contextmanager
+def context_of(page: Page, browser: Any) -> Iterator[Any]:
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         context.set_default_timeout(TIMEOUT_MS)
         tab = context.new_page()
