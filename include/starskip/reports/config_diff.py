@@ -27,11 +27,15 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class ConfigDiff:
-    """The lines of a diff, and how many more there are; ``is_whole``: of the whole table config."""
+    """The lines of a diff, and how many more there are; ``is_whole``: of the whole table config.
+
+    ``keys``: the names of the keys that change.
+    """
 
     lines: tuple[DiffLine, ...]
     more: int
     is_whole: bool
+    keys: tuple[str, ...]
 
 
 def config_diff(evidence: Evidence) -> ConfigDiff | None:
@@ -47,7 +51,16 @@ def config_diff(evidence: Evidence) -> ConfigDiff | None:
     if len(now) + len(then) > MAX_COMPARED:
         return None
     lines = list(_unified(now, then, CONTEXT if is_whole else MAX_COMPARED))
-    return ConfigDiff(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES), is_whole) if lines else None
+    more = max(0, len(lines) - MAX_LINES)
+    return ConfigDiff(tuple(lines[:MAX_LINES]), more, is_whole, _changed(evidence)) if lines else None
+
+
+def _changed(evidence: Evidence) -> tuple[str, ...]:
+    inner = "tableIndexConfig"
+    now, then = current_keys(evidence), proposed_keys(evidence)
+    # A list that is empty stands for a key that is not there.
+    keys = [key for key, value in then[inner].items() if (now[inner].get(key) or None) != (value or None)]
+    return (*keys, *(key for key in then if key != inner))
 
 
 def _unified(now: Sequence[str], then: Sequence[str], context: int) -> Iterator[DiffLine]:
