@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 from starskip.reports.config_block import config_block, current_keys, proposed_keys
 from starskip.reports.evidence import Evidence
@@ -58,8 +59,12 @@ def config_diff(evidence: Evidence) -> ConfigDiff | None:
 def _changed(evidence: Evidence) -> tuple[str, ...]:
     inner = "tableIndexConfig"
     now, then = current_keys(evidence), proposed_keys(evidence)
-    # A list that is empty stands for a key that is not there.
-    keys = [key for key, value in then[inner].items() if (now[inner].get(key) or None) != (value or None)]
+
+    def written(of: Mapping[str, Any], key: str) -> str:
+        # A list that is empty stands for a key that is not there.
+        return harmless_json(of[inner].get(key) or None)
+
+    keys = [key for key in then[inner] if written(now, key) != written(then, key)]
     return (*keys, *(key for key in then if key != inner))
 
 

@@ -287,7 +287,9 @@ def _ingestion(evidence: Evidence) -> Iterator[str]:
         sizes = [each.size_bytes for each in whole if kind_noun(each.kind) == noun]
         table_bytes = evidence.summary.table_bytes
         known = sum(each or 0 for each in sizes)
-        share = f" ({percent(known / table_bytes)} of the table's bytes)" if table_bytes and all(sizes) else ""
+        share = (
+            f" ({percent(known / table_bytes)} of the table's bytes)" if table_bytes and all(sizes) else ""
+        )
         built = f"{_article(noun)} is" if len(sizes) == 1 else f"{len(sizes)} {noun}s are"
         yield (
             f"{built[0].upper()}{built[1:]} built with every new segment{share}: by how much ingestion takes"

@@ -157,7 +157,7 @@ def _caption(whole: Overview) -> str:
     by = (
         "Ranked by the time that a night would save"
         if whole.unit == "milliseconds"
-        else "Ranked by the entries that a night would not scan, since not all times are trusted"
+        else "Ranked by the entries that a night would not scan, since not every table has known times"
     )
     savings = [saving_of(row, whole.unit) or 0.0 for row in whole.counted]
     total, words = sum(savings), f"{by}."
@@ -165,7 +165,9 @@ def _caption(whole: Overview) -> str:
         few = next(i for i, sums in enumerate(accumulate(savings), start=1) if sums >= _MOST_OF * total)
         words += f" The first {few:,} of the {len(savings):,} tables with standing advice bring 80 % of it."
     if against := len(whole.ranked) - len(savings):
-        words += f" {_tables(against)} whose advice was decided against {'is' if against == 1 else 'are'} last."
+        words += (
+            f" {_tables(against)} whose advice was decided against {'is' if against == 1 else 'are'} last."
+        )
     return words
 
 

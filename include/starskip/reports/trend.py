@@ -74,4 +74,5 @@ def trend_words(points: Sequence[TrendPoint]) -> str:
     if abs(change) < _STEADY:
         return "steady"
     sign = "+" if change > 0 else "−"
-    return f"{sign}{share(abs(change)).removesuffix(' %')} points since {points[0].run_date}"
+    since = points[0].run_date
+    return f"{sign}{share(abs(change)).removesuffix(' %')} points since {since.day} {since:%b}"
