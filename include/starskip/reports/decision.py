@@ -272,8 +272,8 @@ def _risks(evidence: Evidence) -> Iterator[str]:
     if unsized:
         yield f"The size of {_counted(len(unsized), 'index', 'indexes')} is not known."
     yield (
-        "Indexes change by a reload of all segments, which takes processor and disk of the servers while queries"
-        " run and cannot be aborted; the way back is another reload."
+        "Indexes change by a reload of all segments, which takes processor and disk of the servers while"
+        " queries run, and cannot be aborted; the way back is another reload."
     )
     yield from _ingestion(evidence)
     if evidence.drops_withheld:

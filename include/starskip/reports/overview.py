@@ -88,7 +88,8 @@ class Overview:
 
     ``nights``: those that were looked at, newest first. ``ranked``: tables with advice on their table config,
     what saves most first, by ``unit``, and behind them those that are decided against; ``lake``: those of the
-    lake alone, by bytes; ``without``: tables without advice, by name. ``is_rate_measured``: whether reloads are forecast by past applications.
+    lake alone, by bytes; ``without``: tables without advice, by name. ``is_rate_measured``: whether reloads
+    are forecast by past applications.
     """
 
     nights: tuple[date, ...]
