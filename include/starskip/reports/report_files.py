@@ -35,7 +35,8 @@ _SPELT_OUT = str.maketrans({"`": "\\x60", "|": "\\x7c"})
 # Characters that no Markdown reads as a mark; underscores within words alone.
 # What begins a list or a rule of Markdown is none.
 _PROSE = re.compile(
-    r"(?![-+=]|\d+[.)](?: |$))(?>(?:[A-Za-z0-9]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|:(?= )|[ .,;%()²+–=/'-])*)"
+    r"(?![-+=]|\d+[.)](?: |$))"
+    r"(?>(?:[A-Za-z0-9]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|:(?= )|[ .,;%()²+–=/'-])*)"
 )
 
 
