@@ -20,7 +20,7 @@ FAILED = "failed_because"
 
 _ENGINES = ("pyspark", "py4j")
 OUR_FAULT = "a fault of Starskip"
-"""How the reason begins where the fault is ours; where it happened follows."""
+"""Beginning of the reason where the fault is ours; where it happened follows."""
 _STACK = "Traceback (most recent call last):"
 
 Result = TypeVar("Result")
