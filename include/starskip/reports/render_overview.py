@@ -157,8 +157,8 @@ def _caption(whole: Overview) -> str:
     by = (
         "Ranked by the time that a night would save"
         if whole.unit == "milliseconds"
-        else "Ranked by the entries that a night would not scan, since not every table has known times. An entry"
-        " is one value of a column in one row that Pinot reads to answer a query"
+        else "Ranked by the entries that a night would not scan, since not every table has known times."
+        " An entry is one value of a column in one row that Pinot reads to answer a query"
     )
     savings = [saving_of(row, whole.unit) or 0.0 for row in whole.counted]
     total, words = sum(savings), f"{by}."
