@@ -25,6 +25,7 @@ def test_the_whole_config_shows_what_joins_and_what_leaves(cases: Cases) -> None
     assert '+      "l_suppkey",' in lines(evidence, "added")
     assert any('"enableDynamicStarTreeCreation": true' in line for line in lines(evidence, "added"))
     assert len(lines(evidence, "place")) >= 1
+    assert {"invertedIndexColumns", "starTreeIndexConfigs", "enableDynamicStarTreeCreation"} <= {*found.keys}
 
 
 def test_a_comma_behind_a_line_that_stays_is_no_change(cases: Cases) -> None:
@@ -34,6 +35,13 @@ def test_a_comma_behind_a_line_that_stays_is_no_change(cases: Cases) -> None:
     changed = replace(evidence, change=replace(evidence.change, current=now, config=then))
     assert lines(changed, "removed") == []
     assert '     "loadMode": "MMAP",' in lines(changed, "same")
+
+
+def test_keys_that_stay_are_not_named(cases: Cases) -> None:
+    evidence = cases["milliseconds"]()
+    keys = {name: replace(each, current=each.proposed) for name, each in evidence.change.keys.items()}
+    found = config_diff(replace(evidence, change=replace(evidence.change, keys=keys)))
+    assert found is not None and "invertedIndexColumns" not in found.keys
 
 
 def test_without_the_config_the_changed_keys_are_compared(cases: Cases) -> None:

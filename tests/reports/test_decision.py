@@ -87,6 +87,7 @@ def test_doubts_name_shapes_that_read_more_and_few_applications(cases: Cases) ->
         .risks[0]
         .startswith("1 query shape is predicted to read more")
     )
+    assert any(each.startswith("Indexes change by a reload") for each in decision(evidence).risks)
     assert decision(evidence).trust[0].startswith("Nothing was applied to this table yet")
     applied = cases["milliseconds"]()
     assert decision(applied).trust[0].startswith("Intervals are 1.4 times as wide")
@@ -94,6 +95,31 @@ def test_doubts_name_shapes_that_read_more_and_few_applications(cases: Cases) ->
     few = replace(applied, interval_factor=1.0, applied=replace(applied.applied, earlier=0))
     number = len(few.applied.changes) if few.applied else 0
     assert decision(few).trust[0].startswith(f"Few applications ({number}) were measured")
+
+
+def test_ingestion_takes_longer_by_star_trees_alone(cases: Cases) -> None:
+    def told(evidence: Evidence) -> list[str]:
+        return [each for each in decision(evidence).risks if "ingestion" in each]
+
+    assert told(cases["lineitem"]()) == []
+    evidence = cases["milliseconds"]()
+    tree = AdvisedAction("star_tree:a,b", "star_tree", ("a", "b"), size_bytes=100)
+    evidence = replace(evidence, summary=replace(evidence.summary, table_bytes=1_000))
+    end = "by how much ingestion takes longer is not measured."
+    assert told(replace(evidence, actions=(tree, tree))) == [
+        f"2 star-trees are built with every new segment (20.0 % of the table's bytes): {end}"
+    ]
+    assert told(replace(evidence, actions=(replace(tree, size_bytes=None),))) == [
+        f"A star-tree is built with every new segment: {end}"
+    ]
+    assert told(replace(evidence, actions=(replace(tree, is_drop=True),))) == []
+
+
+def test_a_little_time_a_night_is_called_little(cases: Cases) -> None:
+    evidence = cases["milliseconds"]()
+    for saving_ms, is_little in ((3_540.0, True), (59_999.0, True), (60_000.0, False), (-5.0, False)):
+        found = decision(replace(evidence, summary=replace(evidence.summary, saving_ms=saving_ms)))
+        assert found.figures[1].note.endswith("small or seldom asked") == is_little
 
 
 def test_what_was_measured_before_stands_beside_what_is_predicted(cases: Cases) -> None:

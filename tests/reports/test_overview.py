@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 import re
@@ -154,7 +155,7 @@ def test_the_trend_has_a_point_for_each_night_with_a_saving(night: Night) -> Non
     (line,) = re.findall(r'<svg class="spark".*?</svg>', page, re.DOTALL)
     assert line.count("<polyline") == 1 and line.count(",") == 4
     assert "2026-11-11: 30.0 %; 2026-11-17: 50.0 %" in line
-    assert ">+30 points<" in page
+    assert ">+30 points since 11 Nov<" in page
 
 
 def test_a_damaged_night_or_ledger_is_a_fault_and_the_other_nights_are_shown(night: Night) -> None:
@@ -219,11 +220,73 @@ def test_many_tables_come_page_by_page(night: Night) -> None:
 
 
 def test_more_faults_than_a_strip_shows_are_counted(night: Night) -> None:
-    names = [f"t{i}" for i in range(MAX_FAULTS + 3)]
-    night.publish("reports", failed_parts(dict.fromkeys(names, "a fault")))
+    night.publish("reports", failed_parts({f"t{i}": f"fault {i}" for i in range(MAX_FAULTS + 3)}))
     page = render_overview(LINKS, overview(night), OverviewFilter())
     assert page.count("✗ Failed:") == MAX_FAULTS
     assert '<a href="/starskip/nights/2026-11-20">and 3 more »</a>' in page
+
+
+def strip_of(found: Overview) -> list[str]:
+    """Return the lines of the strip as they are read."""
+    page = render_overview(LINKS, found, OverviewFilter())
+    (strip,) = re.findall(r'<div class="alarm strip".*?</div>', page, re.DOTALL)
+    lines = re.findall("<li>(.*?)</li>", strip, re.DOTALL)
+    return [" ".join(html.unescape(re.sub("<[^>]+>", "", each)).split()) for each in lines]
+
+
+def test_equal_faults_stand_once_with_their_number_and_next_step(night: Night) -> None:
+    ours = {"x": "a fault of Starskip: KeyError in votes, line 88: 'l_tax'", "y": "a fault of Starskip: z"}
+    night.publish("reports", failed_parts({**ours, "own": "a day is missing"}))
+    verdicts = []
+    for table, share in (("log", "38 %"), ("a", "38 %"), ("b", "38 %"), ("c", "38 %"), ("d", "9 %")):
+        check = GateCheck(
+            "parse_query_logs", f"log of {table}: records rejected", False, share, "at most 5 %"
+        )
+        verdicts.append(GateVerdict(table, "parse_query_logs", (check,)))
+    publish_verdicts(night, "parse_query_logs", verdicts)
+    found = overview(night)
+    step = "→ starskip parse-log FILE --rejected shows these records"
+    assert strip_of(found) == [
+        "✗ 4 tables stopped by a quality check: after parse_query_logs: log of the table: records rejected, "
+        f"found 38 %, expected at most 5 % (a, b, c and 1 more) {step}",
+        "✗ 2 tables failed: a fault of Starskip (x, y) → please report it, with what the night's log says of "
+        "it",
+        "✗ Stopped by a quality check: d after parse_query_logs: log of d: records rejected, found 9 %, "
+        f"expected at most 5 % {step}",
+        "✗ Failed: own a day is missing",
+    ]
+    assert "line 88" not in render_overview(LINKS, found, OverviewFilter())
+
+
+def test_advice_that_was_decided_against_stands_last_and_counts_in_no_figure(night: Night) -> None:
+    tree = summary("milliseconds", saving_entries=1e9)
+    tables = {f"t{i}": summary(saving_entries=100.0 - i) for i in range(5)}
+    publish(
+        night, **tables, most=summary(saving_entries=5_000.0), part=tree, none=summary("nothing_to_recommend")
+    )
+    for event, index in zip(
+        (Event.REJECTED, Event.DEFERRED, Event.REFUTED, Event.TAKEN_BACK), summary().indexes, strict=True
+    ):
+        decide(night, "most", event, *index.columns)
+    decide(night, "part", Event.REJECTED, "l_suppkey")
+    found = overview(night)
+    assert [row.table for row in found.ranked] == ["part", *tables, "most"]
+    assert [row.table for row in found.counted] == ["part", *tables]
+    page = render_overview(LINKS, found, OverviewFilter())
+    assert "The first 1 of the 6 tables with standing advice bring 80 % of it." in page
+    assert "1 table whose advice was decided against is last." in page
+    figures = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page)
+    assert figures[:2] == [
+        ("a night would save, with all of it done", "1 G entries"),
+        ("of 8 tables have standing advice for Pinot", "6"),
+    ]
+
+
+def test_a_night_before_yesterday_is_told_to_be_old(night: Night) -> None:
+    publish(night, a=summary())
+    for days, words in ((-1, None), (0, None), (1, None), (2, "2 days ago"), (9, "9 days ago")):
+        page = render_overview(LINKS, overview(night), OverviewFilter(), today=LAST + timedelta(days=days))
+        assert re.findall(r"(\d+ days ago)", page) == ([words] if words else [])
 
 
 def test_the_page_says_cost_trust_state_and_what_to_do(night: Night) -> None:
@@ -235,7 +298,8 @@ def test_the_page_says_cost_trust_state_and_what_to_do(night: Night) -> None:
         "inverted l_suppkey , l_shipmode , l_partkey +1",
         "drop inverted l_comment",
         "star-tree",
-        "times trusted",
+        "narrow interval",
+        "time known",
         "reload 5 s",
         "7 open",
     ):

@@ -55,7 +55,7 @@ def test_a_change_says_how_it_comes_into_force_and_can_be_copied_whole(
 ) -> None:
     page = render_html(cases["milliseconds"]())
     assert 'curl -X POST "http://CONTROLLER:9000/segments/lineitem/reload"' in html.unescape(page)
-    (part, whole, _) = re.findall(r'<pre class="copy"[^>]*>(.*?)</pre>', page, flags=re.DOTALL)
+    (_, part, whole, _) = re.findall(r'<pre class="copy"[^>]*>(.*?)</pre>', page, flags=re.DOTALL)
     proposed = json.loads(html.unescape(part))["tableIndexConfig"]
     assert len(proposed["starTreeIndexConfigs"]) == 3
     assert proposed["enableDynamicStarTreeCreation"] is True

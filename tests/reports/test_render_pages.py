@@ -118,6 +118,14 @@ def test_text_from_outside_changes_no_structure(payload: str, evidence: Evidence
         assert "49" not in re.findall(r"<code>(\d+)</code>", page)
 
 
+def test_the_page_of_a_table_says_how_old_its_advice_is_and_which_keys_change(evidence: Evidence) -> None:
+    for days, words in ((1, []), (9, ["9 days ago"])):
+        page = render_table(LINKS, evidence, b"", None, None, today=evidence.run_date + timedelta(days=days))
+        assert re.findall(r"\d+ days ago", page) == words
+    assert "What changes: <code>invertedIndexColumns</code>" in page
+    assert page.index("Let Starskip do it") < page.index("Or do it yourself") < page.index("2. Reload")
+
+
 def test_the_only_frame_is_the_report_and_may_do_nothing(evidence: Evidence) -> None:
     for name, page in pages_of("lineitem", evidence).items():
         frames = re.findall(r"<iframe[^>]*>", page)
@@ -182,7 +190,10 @@ def test_a_list_says_why_a_table_has_no_report_or_an_old_one(
     )
     page = render_night(LINKS, DAY, RowPage(rows))
     assert page.count("few rejected, found 41 %, expected at most 5 %") == 3
-    assert (page.count("Stopped by</b> the gate"), page.count("Failed</b> the gate")) == (2, 1)
+    assert (page.count("Stopped by</b> the quality check"), page.count("Failed</b> the quality check")) == (
+        2,
+        1,
+    )
     assert page.count("The report is from an earlier run of this night") == 1
     assert "No change for" in page
     assert "its report.json is missing" in page

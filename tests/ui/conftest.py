@@ -231,7 +231,8 @@ def scheduled(
     migrate_database(house.home, environment, house.home / "logs" / "migrate.log")
     config = house.home / "airflow.cfg"
     scheduled, unscheduled = (f"\nuse_job_schedule = {each}\n" for each in (True, False))
-    assert scheduled in (words := config.read_text())
+    words = config.read_text()
+    assert scheduled in words
     config.write_text(words.replace(scheduled, unscheduled))
     with running_page(house) as page, context_of(page, browser) as context:
         yield page, context

@@ -26,6 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.ui]
 
 LINKS = PageLinks("/starskip")
 DAY = date(2026, 11, 20)
+LATER = date(2026, 11, 29)
 STATES = {"open": 2, "approved": 1, "rejected": 1, "deferred": 1, "applied": 1, "kept": 1, "refuted": 1}
 
 
@@ -40,7 +41,7 @@ def overview_page(asked: OverviewFilter) -> str:
     )
     faults = (Fault("night", "no log"), *(Fault("stopped", "after score_votes", "orders"),) * 9)
     found = Overview((DAY, DAY - timedelta(days=3)), faults, "entries", (row, stopped), (), (nothing,))
-    return render_overview(LINKS, found, asked, dags=[("one", "/a"), ("other", "/b")], dag="one")
+    return render_overview(LINKS, found, asked, dags=[("one", "/a"), ("other", "/b")], dag="one", today=LATER)
 
 
 def nights() -> tuple[ReportRow, ...]:
@@ -59,7 +60,7 @@ PAGES = {
     "overview of nothing": lambda: overview_page(OverviewFilter("x", "open", "range")),
     "history": lambda: render_history(LINKS, "lineitem", RowPage(nights(), DAY), is_newest=False),
     "table": lambda: render_table(
-        LINKS, milliseconds(), render_html(lineitem()).encode(), DAY, DAY, rows=nights()
+        LINKS, milliseconds(), render_html(lineitem()).encode(), DAY, DAY, rows=nights(), today=LATER
     ),
     "evidence": lambda: render_report_frame(LINKS, "lineitem", DAY, "shapes"),
     "report": lambda: render_html(milliseconds()).replace("<details>", "<details open>"),

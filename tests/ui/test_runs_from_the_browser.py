@@ -1,4 +1,4 @@
-"""Runs that a person asks for in a browser, with a real scheduler: three of them on real Spark, of one table."""
+"""Runs that a person asks for in a browser, by a real scheduler: three of them have stages on real Spark."""
 
 from __future__ import annotations
 

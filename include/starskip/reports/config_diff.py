@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import Any
 
 from starskip.reports.config_block import config_block, current_keys, proposed_keys
 from starskip.reports.evidence import Evidence
@@ -27,11 +28,15 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class ConfigDiff:
-    """The lines of a diff, and how many more there are; ``is_whole``: of the whole table config."""
+    """The lines of a diff, and how many more there are; ``is_whole``: of the whole table config.
+
+    ``keys``: the names of the keys that change.
+    """
 
     lines: tuple[DiffLine, ...]
     more: int
     is_whole: bool
+    keys: tuple[str, ...]
 
 
 def config_diff(evidence: Evidence) -> ConfigDiff | None:
@@ -47,7 +52,20 @@ def config_diff(evidence: Evidence) -> ConfigDiff | None:
     if len(now) + len(then) > MAX_COMPARED:
         return None
     lines = list(_unified(now, then, CONTEXT if is_whole else MAX_COMPARED))
-    return ConfigDiff(tuple(lines[:MAX_LINES]), max(0, len(lines) - MAX_LINES), is_whole) if lines else None
+    more = max(0, len(lines) - MAX_LINES)
+    return ConfigDiff(tuple(lines[:MAX_LINES]), more, is_whole, _changed(evidence)) if lines else None
+
+
+def _changed(evidence: Evidence) -> tuple[str, ...]:
+    inner = "tableIndexConfig"
+    now, then = current_keys(evidence), proposed_keys(evidence)
+
+    def written(of: Mapping[str, Any], key: str) -> str:
+        # A list that is empty stands for a key that is not there.
+        return harmless_json(of[inner].get(key) or None)
+
+    keys = [key for key in then[inner] if written(now, key) != written(then, key)]
+    return (*keys, *(key for key in then if key != inner))
 
 
 def _unified(now: Sequence[str], then: Sequence[str], context: int) -> Iterator[DiffLine]:

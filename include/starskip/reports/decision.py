@@ -20,6 +20,8 @@ from starskip.reports.sentences import kind_noun, widened_words
 _FEW_APPLICATIONS = 5
 """Below so many measured applications, the intervals are the models' own."""
 _LEAST_HARM_RATIO = 0.005
+_LITTLE_MS = 60_000.0
+"""Query time of a night; whoever saves less is told that it is little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +213,7 @@ def _figures(evidence: Evidence) -> Iterator[Figure]:
             milliseconds(summary.time.saving_ms),
             f"saved of {milliseconds(summary.time.ms_per_query)} a query",
             f"90 % interval {milliseconds(ends.low)} to {milliseconds(ends.high)}; "
-            f"{milliseconds(summary.saving_ms)} a night",
+            f"{milliseconds(summary.saving_ms)} a night{_little(summary.saving_ms)}",
         )
     added = [each.size_bytes for each in evidence.actions if not each.is_drop]
     known = sum(filter(None, added))
@@ -231,6 +233,11 @@ def _figures(evidence: Evidence) -> Iterator[Figure]:
             "to build, by a reload",
             f"forecast for one server that holds {segments}",
         )
+
+
+def _little(saving_ms: float | None) -> str:
+    is_little = saving_ms is not None and 0 <= saving_ms < _LITTLE_MS
+    return ": little; the table is small or seldom asked" if is_little else ""
 
 
 def _trust(evidence: Evidence) -> Iterator[str]:
@@ -264,7 +271,27 @@ def _risks(evidence: Evidence) -> Iterator[str]:
     unsized = [each for each in evidence.actions if each.size_bytes is None and not each.is_drop]
     if unsized:
         yield f"The size of {_counted(len(unsized), 'index', 'indexes')} is not known."
-    for noun in dict.fromkeys(kind_noun(each.kind) for each in evidence.actions if _serves_queries(each)):
-        yield f"{_article(noun).capitalize()} is built with every new segment: ingestion takes longer by it."
+    yield (
+        "Indexes change by a reload of all segments, which takes processor and disk of the servers while"
+        " queries run, and cannot be aborted; the way back is another reload."
+    )
+    yield from _ingestion(evidence)
     if evidence.drops_withheld:
         yield f"Drops were not judged: {printable(evidence.drops_withheld, 300)}."
+
+
+def _ingestion(evidence: Evidence) -> Iterator[str]:
+    """Yield what new segments cost by indexes that serve whole queries, by kind: their size is known."""
+    whole = [each for each in evidence.actions if _serves_queries(each) and not each.is_drop]
+    for noun in dict.fromkeys(kind_noun(each.kind) for each in whole):
+        sizes = [each.size_bytes for each in whole if kind_noun(each.kind) == noun]
+        table_bytes = evidence.summary.table_bytes
+        known = sum(each or 0 for each in sizes)
+        share = (
+            f" ({percent(known / table_bytes)} of the table's bytes)" if table_bytes and all(sizes) else ""
+        )
+        built = f"{_article(noun)} is" if len(sizes) == 1 else f"{len(sizes)} {noun}s are"
+        yield (
+            f"{built[0].upper()}{built[1:]} built with every new segment{share}: by how much ingestion takes"
+            " longer is not measured."
+        )

@@ -36,6 +36,7 @@ NIGHTS_LOOKED_AT = 14
 _AT_ONCE = 6
 
 Unit = Literal["milliseconds", "entries"]
+DECIDED_AGAINST = frozenset({"rejected", "deferred", "refuted", "taken_back"})
 FAULTS = ("stopped", "failed", "unreadable")
 Outcome = Literal["reported", "stopped", "failed", "unreadable", "absent"]
 """The last night's outcome of a table; "absent" if the night was not about it."""
@@ -71,6 +72,11 @@ class TableRow:
     reload_seconds: float | None = None
 
     @property
+    def is_decided_against(self) -> bool:
+        """True if each of its actions was rejected, deferred, refuted or taken back."""
+        return bool(self.states) and self.states.keys() <= DECIDED_AGAINST
+
+    @property
     def is_lake(self) -> bool:
         """True if only Spark gains, so that the saving is in bytes."""
         return self.advice is not None and self.advice.lake_only
@@ -81,8 +87,9 @@ class Overview:
     """All tables of a DAG.
 
     ``nights``: those that were looked at, newest first. ``ranked``: tables with advice on their table config,
-    what saves most first, by ``unit``; ``lake``: those of the lake alone, by bytes; ``without``: tables
-    without advice, by name. ``is_rate_measured``: whether reloads are forecast by past applications.
+    what saves most first, by ``unit``, and behind them those that are decided against; ``lake``: those of the
+    lake alone, by bytes; ``without``: tables without advice, by name. ``is_rate_measured``: whether reloads
+    are forecast by past applications.
     """
 
     nights: tuple[date, ...]
@@ -92,6 +99,11 @@ class Overview:
     lake: tuple[TableRow, ...] = ()
     without: tuple[TableRow, ...] = ()
     is_rate_measured: bool = False
+
+    @property
+    def counted(self) -> tuple[TableRow, ...]:
+        """The ranked tables that figures are about: all but those that are decided against."""
+        return tuple(row for row in self.ranked if not row.is_decided_against)
 
     @property
     def rows(self) -> tuple[TableRow, ...]:
@@ -244,10 +256,11 @@ def _ranked(
         (with_advice if row.advice is not None and row.advice.indexes else without).append(row)
     lake = [row for row in with_advice if row.is_lake]
     ranked = [row for row in with_advice if not row.is_lake]
-    known = [row.advice for row in ranked if row.advice and row.advice.saving_ratio is not None]
+    counted = [row for row in ranked if not row.is_decided_against] or ranked
+    known = [row.advice for row in counted if row.advice and row.advice.saving_ratio is not None]
     by_time = bool(known) and all(each.saving_ms is not None for each in known)
     unit: Unit = "milliseconds" if by_time else "entries"
-    ranked.sort(key=lambda row: (-(saving_of(row, unit) or 0.0), row.table))
+    ranked.sort(key=lambda row: (row.is_decided_against, -(saving_of(row, unit) or 0.0), row.table))
     lake.sort(key=lambda row: (-(saving_of(row, unit) or 0.0), row.table))
     return Overview(nights, tuple(faults), unit, tuple(ranked), tuple(lake), tuple(without), is_rate_measured)
 

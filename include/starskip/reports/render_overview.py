@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import accumulate
 
+from starskip.advisor.run.table_by_table import OUR_FAULT
 from starskip.number_text import compact_count, milliseconds, size
-from starskip.reports.overview import Overview, TableRow, Unit, saving_of
+from starskip.reports.overview import Fault, Overview, TableRow, Unit, saving_of
 from starskip.reports.overview_filter import OverviewFilter, choices_of_kinds, choices_of_states
 from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 from starskip.reports.report_summary import SummaryIndex
+from starskip.reports.time_words import age_words
 from starskip.reports.trend import Sparkline, sparkline, trend_words
 
 ROWS_A_PAGE = 200
@@ -41,6 +45,16 @@ class RankedTable:
     rows: tuple[ShownRow, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class FaultGroup:
+    """Faults of the last night that are equal but for their table; ``step``: what to do next, if known."""
+
+    kind: str
+    words: str
+    tables: tuple[str, ...]
+    step: str = ""
+
+
 def render_overview(
     links: PageLinks,
     whole: Overview,
@@ -50,13 +64,15 @@ def render_overview(
     dags: Sequence[tuple[str, str]] = (),
     dag: str = "",
     alarms: Sequence[str] = (),
+    today: date | None = None,
 ) -> str:
     """Return the page of ``whole`` with the rows that are ``asked`` for, ROWS_A_PAGE of them.
 
     ``dags``: the names and addresses of all that publish reports, where there are several; ``dag``: this one.
-    ``alarms``: what of Airflow has stopped.
+    ``alarms``: what of Airflow has stopped. ``today``: by which a night that is not of yesterday is old.
     """
     found = asked.of(whole)
+    faults = _grouped(whole.faults)
     first = (page - 1) * ROWS_A_PAGE
     number = len(found.ranked) + len(found.lake)
     pages = max(-(-number // ROWS_A_PAGE), 1)
@@ -76,14 +92,18 @@ def render_overview(
             for each in (
                 RankedTable(_caption(whole), is_lake=False, rows=of_pinot),
                 RankedTable(
-                    "Tables of the lake alone, by the bytes that Spark reads less", is_lake=True, rows=of_lake
+                    f"{_tables(len(whole.lake))} of the lake alone, by the bytes that Spark reads less",
+                    is_lake=True,
+                    rows=of_lake,
                 ),
             )
             if each.rows
         ],
         figures=_figures(whole),
-        faults=whole.faults[:MAX_FAULTS],
-        more_faults=len(whole.faults) - MAX_FAULTS,
+        faults=faults[:MAX_FAULTS],
+        more_faults=len(faults) - MAX_FAULTS,
+        age=age_words(whole.nights[0], today) if whole.nights else "",
+        in_short=_without_place,
         without=found.without[:ROWS_A_PAGE] if page == pages else (),
         more_without=len(found.without) - ROWS_A_PAGE,
         states=choices_of_states(whole),
@@ -104,7 +124,8 @@ def _shown(
     first: int,
     most: int = ROWS_A_PAGE,
 ) -> tuple[ShownRow, ...]:
-    greatest = max((saving_of(row, whole.unit) or 0.0 for row in all_rows), default=0.0)
+    savings = (saving_of(row, whole.unit) for row in all_rows if not row.is_decided_against)
+    greatest = max((saving or 0.0 for saving in savings), default=0.0)
     ranks = {row.table: rank for rank, row in enumerate(all_rows, start=1)}
     return tuple(_row(whole, row, ranks[row.table], greatest) for row in rows[first : first + most])
 
@@ -119,7 +140,7 @@ def _row(whole: Overview, row: TableRow, rank: int, greatest: float) -> ShownRow
         rank,
         row,
         "" if saving is None else _words_of(whole.unit, is_lake=row.is_lake)(saving),
-        (saving or 0.0) / greatest if greatest > 0 else 0.0,
+        (saving or 0.0) / greatest if greatest > 0 and not row.is_decided_against else 0.0,
         tuple((kind, is_drop, tuple(found)) for (kind, is_drop), found in actions.items()),
         sparkline(row.trend, whole.nights[-1], whole.nights[0]),
         trend_words(row.trend),
@@ -136,24 +157,63 @@ def _caption(whole: Overview) -> str:
     by = (
         "Ranked by the time that a night would save"
         if whole.unit == "milliseconds"
-        else "Ranked by the entries that a night would not scan, since not all times are trusted"
+        else "Ranked by the entries that a night would not scan, since not every table has known times."
+        " An entry is one value of a column in one row that Pinot reads to answer a query"
     )
-    savings = [saving_of(row, whole.unit) or 0.0 for row in whole.ranked]
-    total = sum(savings)
-    if len(savings) < 5 or total <= 0:
-        return f"{by}."
-    few = next(i for i, sums in enumerate(accumulate(savings), start=1) if sums >= _MOST_OF * total)
-    return f"{by}. The first {few} of {len(savings)} tables bring 80 % of it."
+    savings = [saving_of(row, whole.unit) or 0.0 for row in whole.counted]
+    total, words = sum(savings), f"{by}."
+    if len(savings) >= 5 and total > 0:
+        few = next(i for i, sums in enumerate(accumulate(savings), start=1) if sums >= _MOST_OF * total)
+        words += f" The first {few:,} of the {len(savings):,} tables with standing advice bring 80 % of it."
+    if against := len(whole.ranked) - len(savings):
+        words += (
+            f" {_tables(against)} whose advice was decided against {'is' if against == 1 else 'are'} last."
+        )
+    return words
+
+
+def _tables(number: int) -> str:
+    return f"{number:,} table{'' if number == 1 else 's'}"
+
+
+def _grouped(faults: Sequence[Fault]) -> list[FaultGroup]:
+    """Return equal faults together, the largest groups first, what is of no table before them."""
+    groups: dict[tuple[str, str], list[Fault]] = {}
+    for each in faults:
+        # Checks say of which table they are: "log of lineitem: ...".
+        own = rf"\b(of|on) {re.escape(each.table)}(?=[:\s])"
+        alike = re.sub(own, r"\1 the table", each.words) if each.table else each.words
+        groups.setdefault((each.kind, _without_place(alike)), []).append(each)
+    found = []
+    for (kind, words), equal in groups.items():
+        tables = tuple(each.table for each in equal if each.table)
+        told = words if len(equal) > 1 else _without_place(equal[0].words)
+        found.append(FaultGroup(kind, told, tables, _step(kind, words)))
+    return sorted(found, key=lambda group: (bool(group.tables), -len(group.tables)))
+
+
+def _without_place(words: str) -> str:
+    """Return why a table failed; of a fault of ours without the place in the code, which the log has."""
+    return OUR_FAULT if words.startswith(OUR_FAULT) else words
+
+
+def _step(kind: str, words: str) -> str:
+    """Return what to do about a fault, empty if that is not known."""
+    if words == OUR_FAULT:
+        return "please report it, with what the night's log says of it"
+    if kind == "stopped" and words.startswith("after parse_query_logs: ") and "rejected" in words:
+        return "starskip parse-log FILE --rejected shows these records"
+    return "run that night again" if kind == "unreadable" else ""
 
 
 def _figures(whole: Overview) -> tuple[tuple[str, str], ...]:
     """Return labels and values above the tables."""
-    saved = sum(saving_of(row, whole.unit) or 0.0 for row in whole.ranked)
+    saved = sum(saving_of(row, whole.unit) or 0.0 for row in whole.counted)
     states = _states(whole)
     reported = sum(row.outcome == "reported" for row in whole.rows)
     return (
         ("a night would save, with all of it done", _words_of(whole.unit, is_lake=False)(saved)),
-        (f"of {len(whole.rows):,} tables have advice", f"{len(whole.ranked) + len(whole.lake):,}"),
+        (f"of {_tables(len(whole.rows))} have standing advice for Pinot", f"{len(whole.counted):,}"),
         ("actions await a decision", f"{states.get('open', 0):,}"),
         ("tables reported last night", f"{reported:,}"),
     )

@@ -16,6 +16,7 @@ from starskip.reports.page_template import rendered_page
 from starskip.reports.render_html import change_values
 from starskip.reports.render_pages import history_charts
 from starskip.reports.report_row import ReportRow
+from starskip.reports.time_words import age_words
 
 # Text from outside holds no angle brackets in a report, so that nothing of it can pass for a section.
 _SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<div id="([a-z-]+)">')
@@ -30,10 +31,13 @@ def render_table(
     forms: DecisionForms | None = None,
     experiments: Sequence[ExperimentRun] = (),
     rows: Sequence[ReportRow] = (),
+    *,
+    today: date | None = None,
 ) -> str:
     """Return the page of a table and night; ``page``: its whole report, to whose sections it has links.
 
-    ``rows``: the table over the nights up to this one.
+    ``rows``: the table over the nights up to this one. ``today``: by which advice that is not of yesterday
+    is old.
     """
     evidence = masked_evidence(evidence)
     return rendered_page(
@@ -42,6 +46,7 @@ def render_table(
         evidence=evidence,
         decision=decision(evidence),
         sections=report_sections(page),
+        age=age_words(evidence.run_date, today),
         older=older,
         newer=newer,
         forms=forms,

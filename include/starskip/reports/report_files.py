@@ -33,7 +33,11 @@ _TEMPLATE = "report.md.j2"
 _SPELT_OUT = str.maketrans({"`": "\\x60", "|": "\\x7c"})
 
 # Characters that no Markdown reads as a mark; underscores within words alone.
-_PROSE = re.compile(r"(?>(?:[A-Za-z0-9]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|:(?= )|[ .,;%()²+–=/'-])*)")
+# What begins a list or a rule of Markdown is none.
+_PROSE = re.compile(
+    r"(?![-+=]|\d+[.)](?: |$))"
+    r"(?>(?:[A-Za-z0-9]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|:(?= )|[ .,;%()²+–=/'-])*)"
+)
 
 
 def render_json(evidence: Evidence) -> str:

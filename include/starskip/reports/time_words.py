@@ -1,6 +1,8 @@
-"""Words for what advice saves of a query's time, and for the unit in which it was chosen."""
+"""Words for what advice saves of a query's time, for the unit of its choice, and for its age."""
 
 from __future__ import annotations
+
+from datetime import date
 
 from starskip.number_text import decimal
 
@@ -26,6 +28,12 @@ def choice_words(
     if waiting_ms >= _BUSY_RATIO * ms_per_query:
         words += f"; of a query's time {_ms(waiting_ms)} is waiting for others"
     return f"{words}."
+
+
+def age_words(night: date, today: date | None) -> str:
+    """Return how long ago a night was if that is before yesterday, ``9 days ago``; empty otherwise."""
+    days = (today - night).days if today else 0
+    return f"{days} days ago" if days > 1 else ""
 
 
 def _ms(value: float) -> str:

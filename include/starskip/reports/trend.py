@@ -73,4 +73,6 @@ def trend_words(points: Sequence[TrendPoint]) -> str:
     change = points[-1].ratio - points[0].ratio
     if abs(change) < _STEADY:
         return "steady"
-    return f"{'+' if change > 0 else '−'}{share(abs(change)).removesuffix(' %')} points"
+    sign = "+" if change > 0 else "−"
+    since = points[0].run_date
+    return f"{sign}{share(abs(change)).removesuffix(' %')} points since {since.day} {since:%b}"

@@ -19,6 +19,8 @@ FAILED = "failed_because"
 """Property of a part: why the stage failed on its table."""
 
 _ENGINES = ("pyspark", "py4j")
+OUR_FAULT = "a fault of Starskip"
+"""Beginning of the reason where the fault is ours; where it happened follows."""
 _STACK = "Traceback (most recent call last):"
 
 Result = TypeVar("Result")
@@ -79,11 +81,11 @@ def failure_words(error: Exception) -> str:
         # Spark reports a fault on an executor with the whole stack of its Python.
         behind = str(error).partition(_STACK)[2].splitlines()
         words = next((line for line in behind if line and not line[0].isspace()), type(error).__name__)
-        return printable(f"a fault of Starskip: {mask_literals(words)}", 300)
+        return printable(f"{OUR_FAULT}: {mask_literals(words)}", 300)
     frames = [each for each in traceback.extract_tb(error.__traceback__) if "starskip" in each.filename]
     place = f" in {frames[-1].name}, line {frames[-1].lineno}" if frames else ""
     words = mask_literals(first_line(error))
-    return printable(f"a fault of Starskip: {type(error).__name__}{place}: {words}", 300)
+    return printable(f"{OUR_FAULT}: {type(error).__name__}{place}: {words}", 300)
 
 
 def failed_parts(failures: Mapping[str, str]) -> dict[str, Part]:

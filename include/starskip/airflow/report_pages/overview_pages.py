@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
@@ -54,6 +55,7 @@ def index(
         dags=others,
         dag=dag.dag_id if others else "",
         alarms=alarms(),
+        today=datetime.now(UTC).date(),
     )
     return page_answer(shown)
 

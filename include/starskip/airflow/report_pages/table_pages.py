@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Annotated
 
@@ -109,4 +109,7 @@ def _advice(
     forms = decision_forms(night, table, evidence.created_at, may_decide=may_decide, decided=decided)
     links, experiments = links_of(request, dag), experiments_of(night)
     rows = table_rows(night, name, before=run_date + timedelta(days=1), nights=NIGHTS_OF_TREND).rows
-    return page_answer(render_table(links, evidence, whole, older, newer, forms, experiments, rows))
+    today = datetime.now(UTC).date()
+    return page_answer(
+        render_table(links, evidence, whole, older, newer, forms, experiments, rows, today=today)
+    )
