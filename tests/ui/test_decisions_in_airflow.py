@@ -48,10 +48,10 @@ TABLES = ("purchases", "returns", "parcels", "refunds", "visits")
 
 @pytest.fixture(scope="module")
 def made(house: Any) -> Any:
-    """Two nights of advice on each of the tables, and one experiment."""
-    for run_date in (NIGHT - timedelta(days=1), NIGHT):
-        publish_advice(house.store, run_date.isoformat(), TABLES, ADVISED)
-        for table in TABLES:
+    """One night of advice on each of the tables, of one of them also the night before; and an experiment."""
+    for run_date, tables in ((NIGHT - timedelta(days=1), ("refunds",)), (NIGHT, TABLES)):
+        publish_advice(house.store, run_date.isoformat(), tables, ADVISED)
+        for table in tables:
             case = advice_on(table, run_date)
             house.publish(run_date.isoformat(), table, report_files(case), report_summary(case))
     tried = night_of(house, NIGHT, run_id="a trial", changed={"advice.max_indexes": "2"})
