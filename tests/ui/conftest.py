@@ -157,6 +157,7 @@ def page(house: House, chromium: str) -> Iterator[Page]:
 
 @contextmanager
 def running_page(house: House) -> Iterator[Page]:
+    """Airflow over a house, started and ended as ``make ui`` does."""
     port = free_port(beside=(713, 714))
     command = ["-m", "starskip.airflow.airflow_ui", "--port", str(port), "--home", str(house.home)]
     process = subprocess.Popen(
@@ -240,6 +241,7 @@ def scheduled(
 
 @contextmanager
 def context_of(page: Page, browser: Any) -> Iterator[Any]:
+    """The browser of a person who logs in through the form."""
     with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
         context.set_default_timeout(TIMEOUT_MS)
         tab = context.new_page()
