@@ -66,6 +66,8 @@ def test_each_stage_goes_on_without_it(
     for table, expected in (("lineitem", {"path", "answers", "lake"}), ("airlineStats", {"lake"})):
         rows, files, properties = json.loads(lab.published("recommendations", night)[table])
         assert set(properties.pop("not_used")) == expected
+        # The setting that names the families is another one, and nothing else.
+        assert properties["settings"].pop("advice.index_kinds").endswith(",path")
         assert [rows, files, properties] == json.loads(sound[table])
         assert set(lab.report(table)["not_used"]) == {*expected, "gates"}
     for words in (
