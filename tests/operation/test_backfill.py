@@ -328,7 +328,7 @@ def test_a_bad_value_is_refused_by_the_api_and_no_run_is_made(seen: Seen) -> Non
     status, answer = seen.refused
     assert status == 400
     assert answer["detail"].startswith(
-        "Invalid input for param advice.max_indexes: 0 is less than the minimum of 1"
+        "Invalid input for param advice.max_indexes: 0 is not one of [1, 2, 3, "
     )
     assert len(seen.runs) == 4
 
