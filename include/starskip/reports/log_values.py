@@ -59,7 +59,7 @@ class ShapeEvidence:
 
     @property
     def scanned(self) -> float:
-        """All entries of its queries; of those in filters in a report of an older Starskip."""
+        """Entries of its queries; a report of an older Starskip holds the entries in filters alone."""
         return (
             self.entries_scanned_in_filter
             if self.entries_a_query is None

@@ -1,4 +1,4 @@
-"""All tables of a DAG at once: what the newest advice would save, its state, and what the last night came to.
+"""Overview of a DAG's tables: what the newest advice would save, its state, and how the last night ended.
 
 The newest nights are looked at, each by one manifest that holds a summary of every table, and the ledger.
 """
@@ -84,7 +84,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All tables of a DAG.
+    """Overview of the tables of a DAG.
 
     ``nights``: those that were looked at, newest first. ``ranked``: tables with advice on their table config,
     what saves most first, by ``unit``, and behind them those that are decided against; ``lake``: those of the
@@ -107,7 +107,7 @@ class Overview:
 
     @property
     def rows(self) -> tuple[TableRow, ...]:
-        """All rows, as the page has them."""
+        """Rows of all tables, in the order of the page."""
         return (*self.ranked, *self.lake, *self.without)
 
 

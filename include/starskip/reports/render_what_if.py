@@ -13,7 +13,7 @@ from starskip.reports.page_links import PageLinks
 from starskip.reports.page_template import rendered_page
 
 SHAPES = 12
-"""Shapes that the page shows of those that change."""
+"""Changed shapes that the page shows."""
 _MEMBERS = 40
 """Indexes that the page offers besides the advised and the asked ones."""
 _OTHERS_AT_ONCE = 5

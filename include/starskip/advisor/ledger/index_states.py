@@ -12,7 +12,7 @@ from starskip.advisor.ledger.standing import approved, newest_by_index
 
 OPEN = "open"
 STATES = (OPEN, *(event.value for event in Event))
-"""All states, in the order in which an advice goes through them."""
+"""States of an index, in the order in which an advice goes through them."""
 
 
 class Named(Protocol):

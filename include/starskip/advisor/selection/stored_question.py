@@ -42,7 +42,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class StoredQuestion:
-    """All that is needed to judge and to choose other sets.
+    """Votes, offers and settings of a night, by which other sets are judged and chosen.
 
     ``chosen``: the advised indexes and answers. ``times``: what entries cost; None if the log has no
     latencies; ``mistrust``: why they cannot be trusted, empty if they can. ``unit``: the one in which the
