@@ -67,7 +67,7 @@ class ChildProcesses:
             signal.signal(name, lambda number, _: self._early.append(number))
 
     def stop(self, *processes: subprocess.Popen[Any]) -> None:
-        """End these processes, by default all, with their descendants, also those that outlived them."""
+        """End these processes, by default all, with their descendants, dead parents' too."""
         stopped = processes or tuple(self._started)
         _stop(stopped)
         for process in stopped:

@@ -90,8 +90,8 @@ def trigger_form(
 ) -> dict[str, Param]:
     """Return the params by name, as the form shows them; null means "as configured", for tables "all".
 
-    ``tables``: the tables to suggest. ``is_configured``: whether ``settings`` are those of the configuration,
-    and not only what there is to set. Settings have the names of the configuration, such as
+    ``tables``: the tables to suggest. ``is_configured``: whether ``settings`` come from the configuration,
+    or are only what there is to set. Settings have the names of the configuration, such as
     ``advice.max_indexes``.
     """
     suggested: Any = {"examples": list(tables)} if tables else {}

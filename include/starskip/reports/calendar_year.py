@@ -22,9 +22,9 @@ class CalendarYear:
 def calendar_year(
     nights: Sequence[date], asked: Sequence[date], until: date | None, complete: date
 ) -> CalendarYear:
-    """Return the months up to that of ``until``, from the first night on.
+    """Return the months from the first night to the day ``until``.
 
-    ``nights``: those that there are, newest first. ``asked``: days to be seen if there is no ``until``.
+    ``nights``: the nights in the store, newest first. ``asked``: days to be seen if there is no ``until``.
     ``complete``: the newest day that is over, behind which no month begins.
     """
     oldest = min([complete, *nights[-1:], *asked])

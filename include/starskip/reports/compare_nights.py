@@ -66,7 +66,7 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class ComparedNight:
-    """One of the nights: ``nights`` is how many voted."""
+    """One of the nights, by its report."""
 
     evidence: Evidence
 
@@ -78,13 +78,13 @@ class ComparedNight:
 
     @property
     def interval(self) -> Interval | None:
-        """Its interval."""
+        """The interval of that saving."""
         combined = self.evidence.summary.combined
         return combined.interval if combined else None
 
     @property
     def chosen(self) -> tuple[NamedIndex, ...]:
-        """Everything that the advice adds to the table config."""
+        """Indexes that the advice adds to the table config."""
         answers = (NamedIndex(each.kind, each.columns) for each in self.evidence.answers)
         return tuple(dict.fromkeys([*self.evidence.change.add, *answers]))
 

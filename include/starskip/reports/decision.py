@@ -18,7 +18,7 @@ from starskip.reports.headline import headline
 from starskip.reports.sentences import kind_noun, widened_words
 
 _FEW_APPLICATIONS = 5
-"""Below so many measured applications, the intervals are the models' own."""
+"""Measured applications below which the intervals are the models' own."""
 _LEAST_HARM_RATIO = 0.005
 _LITTLE_MS = 60_000.0
 """Query time of a night; whoever saves less is told that it is little."""

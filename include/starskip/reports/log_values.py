@@ -68,7 +68,7 @@ class ShapeEvidence:
 
     @property
     def share(self) -> float:
-        """Its share of all entries; of those in filters in a report of an older Starskip."""
+        """Share of all entries; a report of an older Starskip has the share of entries in filters."""
         return self.entries_ratio if self.all_entries_ratio is None else self.all_entries_ratio
 
     @property

@@ -44,7 +44,7 @@ Outcome = Literal["reported", "stopped", "failed", "unreadable", "absent"]
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something of the last night that failed: the whole night without a ``table``, or that table."""
+    """Failure of the last night: of the whole night without a ``table``, or of that table."""
 
     kind: str
     words: str
@@ -86,10 +86,10 @@ class TableRow:
 class Overview:
     """Overview of the tables of a DAG.
 
-    ``nights``: those that were looked at, newest first. ``ranked``: tables with advice on their table config,
-    what saves most first, by ``unit``, and behind them those that are decided against; ``lake``: those of the
-    lake alone, by bytes; ``without``: tables without advice, by name. ``is_rate_measured``: whether reloads
-    are forecast by past applications.
+    ``nights``: the nights that were read, newest first. ``ranked``: tables with advice on their table config,
+    what saves most first, by ``unit``; tables whose advice is decided against come last. ``lake``: tables of
+    the lake alone, by bytes; ``without``: tables without advice, by name. ``is_rate_measured``: whether
+    reloads are forecast by past applications.
     """
 
     nights: tuple[date, ...]
@@ -102,7 +102,7 @@ class Overview:
 
     @property
     def counted(self) -> tuple[TableRow, ...]:
-        """The ranked tables that figures are about: all but those that are decided against."""
+        """The ranked tables that figures are about: no table whose advice is decided against."""
         return tuple(row for row in self.ranked if not row.is_decided_against)
 
     @property

@@ -34,7 +34,7 @@ class OverviewFilter:
         return query_of(like=self.like, state=self.state, kind=self.kind, page=number)
 
     def of(self, found: Overview) -> Overview:
-        """Return the overview with the rows that were asked for; ranks and unit stay those of all tables."""
+        """Return the overview with the rows that were asked for; ranks and unit stay as among all tables."""
         if self.is_empty:
             return found
         ranked, lake, without = (

@@ -13,7 +13,7 @@ from starskip.reports.page_template import rendered_page
 
 
 def render_compare(links: PageLinks, first: Evidence, second: Evidence, nights: Sequence[date]) -> str:
-    """Return the page; ``nights``: those that a reader can choose, newest first."""
+    """Return the page; ``nights``: the nights to choose from, newest first."""
     first, second = masked_evidence(first), masked_evidence(second)
     return rendered_page(
         "page_compare.html.j2",

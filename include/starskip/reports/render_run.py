@@ -28,7 +28,7 @@ class RunTask:
 class RunPage:
     """The contents of the page of a run.
 
-    ``tables``: those that it was asked for, none for all. ``settings``: what it was given beside them.
+    ``tables``: the tables that the run was asked for, none for all. ``settings``: its settings.
     ``problem``: why it failed, None if it did not or is not over. ``waits_for``: why it does not begin.
     """
 

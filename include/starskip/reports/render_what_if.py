@@ -17,7 +17,7 @@ SHAPES = 12
 _MEMBERS = 40
 """Indexes that the page offers besides the advised and the asked ones."""
 _OTHERS_AT_ONCE = 5
-"""Those of them that it shows at once."""
+"""Other indexes that the page shows unfolded."""
 
 
 @dataclass(frozen=True, slots=True)

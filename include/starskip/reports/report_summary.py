@@ -42,7 +42,7 @@ class ReportSummary:
 
     ``saving_ratio``, ``interval``: of all changes together, a share of all entries scanned.
     ``saving_entries``, ``saving_ms`` (``interval_ms``): the same in entries and in time, of a mean night of
-    those that voted; time only where it is trusted (``times_trusted``, None without a model). ``indexes``:
+    the voting ones; time only where it is trusted (``times_trusted``, None without a model). ``indexes``:
     all that was chosen, and all that should go. ``size_bytes``: of new indexes in one replica; ``unsized``:
     how many of them have no known size. ``table_bytes``, ``segments``: what a reload of the table has to
     read. ``lake_ratio``, ``lake_bytes``: share and bytes that Spark reads less; ``lake_only``: the table has

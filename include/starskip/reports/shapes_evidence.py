@@ -52,7 +52,7 @@ def shapes_evidence(
     today: IndexesToday,
     skip_options: Mapping[str, str | None],
 ) -> list[ShapeEvidence]:
-    """Return all shapes; the report numbers the chosen ``trees`` behind those that the table has today.
+    """Return all shapes; the report numbers the chosen ``trees`` behind the trees of today.
 
     ``skip_options``: by shape, the statement that spares it the chosen indexes.
     """

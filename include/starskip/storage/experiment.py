@@ -17,5 +17,5 @@ class Experiment:
 
     @property
     def folder(self) -> str:
-        """The folder in which its artefacts lie as those of a night lie in the store."""
+        """The folder of its artefacts, which is laid out as the store is."""
         return f"{EXPERIMENTS}/{self.run_date}/{self.name}"

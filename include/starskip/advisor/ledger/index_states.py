@@ -16,7 +16,7 @@ STATES = (OPEN, *(event.value for event in Event))
 
 
 class Named(Protocol):
-    """Anything with the name of an index in the ledger."""
+    """A value with the name of an index in the ledger."""
 
     @property
     def name(self) -> str:

@@ -118,7 +118,7 @@ def stored_question(night: Night, table: str) -> StoredQuestion:
 def settings_of_advice(night: Night, table: str) -> Settings:
     """Return the settings by which a table was advised, as far as they are known here.
 
-    Those of families of users' modules are left out where the modules are not loaded.
+    Settings of families in users' modules are left out where the modules are not loaded.
     """
     told = night_properties(night, "recommendations", table).get("settings", {})
     default = Settings(families=tuple(type(group)() for group in night.settings.families))

@@ -1,4 +1,4 @@
-"""Runs of a nightly DAG as Airflow's database has them: those that are not over, and the tasks of one."""
+"""Runs of a nightly DAG as Airflow's database has them: runs that go on, and the tasks of one run."""
 
 from __future__ import annotations
 

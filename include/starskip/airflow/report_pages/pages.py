@@ -44,7 +44,7 @@ def pages_app() -> FastAPI:
         dependencies=[Depends(permitted_dags)],
     )
     answer_errors(app)
-    # A route stands before those that would take its address for a name.
+    # A route stands before the routes that would take its address for a name.
     for each in (
         overview_pages,
         night_pages,

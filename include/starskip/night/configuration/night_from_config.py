@@ -38,9 +38,9 @@ _FIRST_YEAR, _LAST_YEAR = 1980, 2999
 class NightArguments:
     """Arguments of the caller of a stage; ``settings`` override file and environment.
 
-    ``families``: modules of index families beside those of the file. ``changed``: the places of settings that
-    the caller knows to differ from the configuration's. ``is_experiment``: whether the night's artefacts are
-    kept beside those of the night, below the name of the run.
+    ``families``: further modules of index families. ``changed``: the places of settings that the caller knows
+    to differ from the configuration's. ``is_experiment``: whether the artefacts are kept beside the night's
+    own, below the name of the run.
     """
 
     run_date: date
@@ -99,7 +99,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 def changed_settings(
     path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return the places of the ``given`` settings whose values are not those of file and environment.
+    """Return the places of the ``given`` settings that differ from file and environment.
 
     Raises ConfigError as ``night_from_config`` does.
     """
