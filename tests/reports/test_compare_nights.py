@@ -30,10 +30,9 @@ def shape(shape_id: str, share: float, saved: float) -> ShapeEvidence:
         f"SELECT 1 WHERE {shape_id} = ?",
         1,
         0,
-        0.0,
+        share,
         0.0,
         (),
-        all_entries_ratio=share,
         entries_a_query=100.0,
         entries_a_query_advised=100.0 * (1 - saved),
     )

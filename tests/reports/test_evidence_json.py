@@ -144,7 +144,7 @@ EVIDENCE = st.builds(
         top=tuples(
             ShapeEvidence,
             columns=NAMES,
-            entries_ratio=FINITE,
+            all_entries_ratio=FINITE,
             predicted_saving_ratio=FINITE,
             latency_ms=st.none() | FINITE,
         ),

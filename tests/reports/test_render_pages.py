@@ -83,8 +83,8 @@ def pages_of(text: str, evidence: Evidence) -> dict[str, str]:
     return {
         "overview": render_overview(LINKS, tables, OverviewFilter(), dags=[(text, "/starskip/x")]),
         "filtered": render_overview(LINKS, tables, OverviewFilter(text, text, text)),
-        "night": render_night(LINKS, DAY, page, like=text, older=DAY, has_filter=True, notes=(text,)),
-        "no table": render_night(LINKS, DAY, RowPage(()), like=text, has_filter=True),
+        "night": render_night(LINKS, DAY, page, like=text, older=DAY),
+        "no table": render_night(LINKS, DAY, RowPage(()), like=text),
         "history": render_history(LINKS, text, page, is_newest=False),
         "report": render_report_frame(LINKS, text, DAY),
         "table": render_table(LINKS, poisoned, b"", DAY, DAY, rows=rows),

@@ -95,7 +95,7 @@ def _run(item: Mapping[str, Any]) -> NightRun:
         _bounded(problem),
         _bounded(night_problem),
         bool(item["is_whole"]),
-        bool(item.get("is_log_missing", False)),  # which older versions did not write
+        bool(item["is_log_missing"]),
     )
 
 

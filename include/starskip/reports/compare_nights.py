@@ -224,20 +224,24 @@ def _moves(first: Evidence, second: Evidence) -> tuple[ShapeMove, ...]:
 def _all_moves(first: Evidence, second: Evidence) -> Iterator[ShapeMove]:
     one, other = _by_id(first), _by_id(second)
     for shape_id, shape in {**one, **other}.items():
-        shares = (each[shape_id].share if shape_id in each else 0.0 for each in (one, other))
+        shares = (each[shape_id].all_entries_ratio if shape_id in each else 0.0 for each in (one, other))
         yield ShapeMove(shape.masked_text, *shares)
 
 
 def _attribution(
     first: Mapping[str, ShapeEvidence], second: Mapping[str, ShapeEvidence]
 ) -> Attribution | None:
-    known = sum(shape.share for shape_id, shape in second.items() if shape_id in first)
+    known = sum(shape.all_entries_ratio for shape_id, shape in second.items() if shape_id in first)
     if known < _LEAST_COVERED_RATIO:
         return None
     return Attribution(
-        sum(shape.share * shape.saved for shape in first.values()),
-        sum(shape.share * first[shape_id].saved for shape_id, shape in second.items() if shape_id in first),
-        sum(shape.share * shape.saved for shape in second.values()),
+        sum(shape.all_entries_ratio * shape.saved for shape in first.values()),
+        sum(
+            shape.all_entries_ratio * first[shape_id].saved
+            for shape_id, shape in second.items()
+            if shape_id in first
+        ),
+        sum(shape.all_entries_ratio * shape.saved for shape in second.values()),
         known,
     )
 

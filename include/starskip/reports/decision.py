@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from starskip.advisor.families.families import named
 from starskip.advisor.families.headline_pieces import Piece, name_pieces
+from starskip.advisor.ledger.standing import LEAST_APPLICATIONS
 from starskip.errors import printable
 from starskip.number_text import count, fine_percent, milliseconds, percent, percent_range, size_share
 from starskip.reports.advice_values import AdvisedAction
@@ -17,8 +18,6 @@ from starskip.reports.family_sections import family_sections
 from starskip.reports.headline import headline
 from starskip.reports.sentences import kind_noun, widened_words
 
-_FEW_APPLICATIONS = 5
-"""Measured applications below which the intervals are the models' own."""
 _LEAST_HARM_RATIO = 0.005
 _LITTLE_MS = 60_000.0
 """Query time of a night; whoever saves less is told that it is little."""
@@ -246,13 +245,14 @@ def _trust(evidence: Evidence) -> Iterator[str]:
         yield "Nothing was applied to this table yet: all figures are predictions."
     elif evidence.interval_factor > 1.0:
         yield widened_words(evidence.interval_factor).strip()
-    elif number < _FEW_APPLICATIONS:
+    elif number < LEAST_APPLICATIONS:
         yield f"Few applications ({number}) were measured so far: the intervals are the models' own."
     if evidence.applied and evidence.applied.drift:
         yield f"Past applications: {printable(evidence.applied.drift, 200)}."
     if not evidence.summary.time:
         yield "Entries scanned are predicted, not time: no latency model of this log can be trusted."
-    queries = _number(evidence.summary.queries, "query").replace("querys", "queries")
+    number = evidence.summary.queries
+    queries = f"{count(number)} {'query' if number == 1 else 'queries'}"
     others = f"; {_number(evidence.nights - 1, 'earlier night')} voted too" if evidence.nights > 1 else ""
     yield f"Rests on {queries} of this night{others}."
 
@@ -266,6 +266,9 @@ def _risks(evidence: Evidence) -> Iterator[str]:
             f"{_number(len(harmed), 'query shape')} {verb} predicted to read more than today; the list of"
             " query shapes says which, and the statement that spares it."
         )
+    elif evidence.shapes.other_shapes:
+        number = count(len(shapes))
+        yield f"None of the {number} query shapes that scan most is predicted to read more than today."
     elif shapes:
         yield "No query shape is predicted to read more than today."
     unsized = [each for each in evidence.actions if each.size_bytes is None and not each.is_drop]

@@ -38,20 +38,20 @@ class ShapeEvidence:
 
     ``all_entries_ratio``: its share of all entries of the table's queries. ``entries_a_query`` and
     ``entries_a_query_advised``: what a mean query of it reads in filters and behind them, today and
-    predicted with the advice. ``plan``: its predicates. ``tree_today``: a star-tree answers it already.
+    predicted with the advice, null without queries. ``plan``: its predicates. ``tree_today``: a star-tree
+    answers it already.
     """
 
     shape_id: str
     masked_text: str
     queries: int
     entries_scanned_in_filter: int
-    entries_ratio: float
+    all_entries_ratio: float
     predicted_saving_ratio: float
     columns: tuple[str, ...]
     latency_ms: float | None = None
     full_text: str | None = None
     skip_option: str | None = None
-    all_entries_ratio: float | None = None
     entries_a_query: float | None = None
     entries_a_query_advised: float | None = None
     plan: tuple[PlannedPredicate, ...] = ()
@@ -59,21 +59,12 @@ class ShapeEvidence:
 
     @property
     def scanned(self) -> float:
-        """Entries of its queries; a report of an older Starskip holds the entries in filters alone."""
-        return (
-            self.entries_scanned_in_filter
-            if self.entries_a_query is None
-            else self.entries_a_query * self.queries
-        )
-
-    @property
-    def share(self) -> float:
-        """Share of all entries; a report of an older Starskip has the share of entries in filters."""
-        return self.entries_ratio if self.all_entries_ratio is None else self.all_entries_ratio
+        """Entries of all of its queries, in filters and behind them."""
+        return (self.entries_a_query or 0.0) * self.queries
 
     @property
     def saved(self) -> float:
-        """The share of all of its entries that the advice saves; of an older report as it was told there."""
+        """The share of all of its entries that the advice saves; without queries of entries in filters."""
         if self.entries_a_query is None or self.entries_a_query_advised is None:
             return self.predicted_saving_ratio
         read = self.entries_a_query_advised / self.entries_a_query if self.entries_a_query else 1.0

@@ -31,11 +31,9 @@ def render_night(
     like: str = "",
     older: date | None = None,
     newer: date | None = None,
-    has_filter: bool = False,
-    notes: tuple[str, ...] = (),
     experiments: Sequence[ExperimentRun] = (),
 ) -> str:
-    """Return the reports of one night, with ``notes`` above them and links to the nights beside it."""
+    """Return the reports of one night, with links to the nights beside it."""
     night = run_date.isoformat()
     return rendered_page(
         "page_night.html.j2",
@@ -45,8 +43,6 @@ def render_night(
         like=like,
         older=older,
         newer=newer,
-        has_filter=has_filter,
-        notes=notes,
         experiments=experiments,
         more=page.older and links.night(night, like=like, after=page.older_after),
     )

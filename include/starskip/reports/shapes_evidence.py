@@ -56,8 +56,7 @@ def shapes_evidence(
 
     ``skip_options``: by shape, the statement that spares it the chosen indexes.
     """
-    total = sum(shape.weighted_entries for shape in workload) or 1.0
-    total_scanned = sum(shape.weight * shape.entries_scanned for shape in workload) or 1.0
+    total = sum(shape.weight * shape.entries_scanned for shape in workload) or 1.0
     read: dict[str, tuple[int, float]] = {}
     for number, chosen_tree in enumerate(trees, 1 + len(today.held_trees)):
         for shape_id, documents in chosen_tree.shapes.items():
@@ -66,7 +65,14 @@ def shapes_evidence(
     found = []
     for shape in workload:
         tree = read.get(shape.shape_id)
-        values = _shape(shape, votes.get(shape.shape_id, []), chosen, tree, total, night.settings)
+        values = _shape(
+            shape,
+            votes.get(shape.shape_id, []),
+            chosen,
+            tree,
+            shape.weight * shape.entries_scanned / total,
+            night.settings,
+        )
         before, after = _entries_a_query(shape, values, tree)
         helping = chosen if tree is None else frozenset[Index]()
         plan = shape_plan(shape.skeleton, today.rules, today.sorted_columns, today.in_force, helping)
@@ -74,7 +80,6 @@ def shapes_evidence(
             replace(
                 values,
                 skip_option=skip_options.get(shape.shape_id),
-                all_entries_ratio=shape.weight * shape.entries_scanned / total_scanned,
                 entries_a_query=before,
                 entries_a_query_advised=after,
                 plan=plan if shape.is_parsed else (),
@@ -103,10 +108,13 @@ def _shape(
     lists: Sequence[VoteList],
     chosen: IndexSet,
     tree: tuple[int, float] | None,
-    total: float,
+    share: float,
     settings: Settings,
 ) -> ShapeEvidence:
-    """Return one shape; ``tree``: number of the chosen star-tree that answers it, and the documents read."""
+    """Return one shape; ``tree``: number of the chosen star-tree that answers it, and the documents read.
+
+    ``share``: of all entries of the table's queries.
+    """
     entries = shape.weighted_entries
     saving_ratio = 0.0
     if tree is None:
@@ -131,7 +139,7 @@ def _shape(
         else mask_unparsed(shape.text, limit=MAX_TEXT),
         queries=shape.queries,
         entries_scanned_in_filter=shape.entries_scanned_in_filter,
-        entries_ratio=entries / total,
+        all_entries_ratio=share,
         predicted_saving_ratio=saving_ratio,
         columns=helpers,
         latency_ms=shape.latency_ms_mean,

@@ -39,7 +39,6 @@ def night(request: Request, dag: AskedDag, run_date: str, like: Text = "", after
         like=like,
         older=older,
         newer=newer,
-        has_filter=True,
         experiments=experiments_of(night),
     )
     return page_answer(shown, status_of(found))
