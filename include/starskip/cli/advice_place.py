@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from starskip.cli.setting_option import given_settings
-from starskip.errors import SourceError, printable
+from starskip.errors import MissingSource, SourceError, printable
 from starskip.pinot.hybrid_tables import without_type
 from starskip.settings import Settings
 
@@ -91,16 +91,18 @@ class AdvicePlace:
 
 def night_advice(night: Night | None, recommendation: str, table: str) -> AdvisedChange:
     """Return the advice of a night, by its date or the word newest; raises SourceError for another text."""
-    from starskip.advisor.deployment.advised_change import change_of_night
+    from starskip.advisor.deployment.advised_change import change_of_night, newest_advice
 
     if night is None:
         raise SourceError(
             f"{printable(recommendation, 200)}: is no file; a night needs --config", source=recommendation
         )
-    nights = night.store.run_dates("recommendations")
+    if recommendation in NEWEST and not (recommendation := newest_advice(night.store, table)):
+        name = printable(table, 100)
+        raise MissingSource(f"table {name}: no night has advice on it; run a night", source=table)
     try:
-        asked = date.fromisoformat(nights[-1] if recommendation in NEWEST else recommendation)
-    except (ValueError, IndexError):
+        asked = date.fromisoformat(recommendation)
+    except ValueError:
         raise SourceError(
             f"{printable(recommendation, 200)}: is no file, and no night such as 2026-11-18 or newest",
             source=recommendation,

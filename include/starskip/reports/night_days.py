@@ -14,8 +14,7 @@ from enum import StrEnum
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, NightRun, night_runs, whole_run
-
-_AT_ONCE = 6
+from starskip.reports.report_lists import AT_ONCE
 
 
 class DayState(StrEnum):
@@ -76,7 +75,7 @@ def night_days(night: Night, days: Iterable[date], active: Mapping[date, ActiveR
         state, why, run_id = _end(runs, has_reports=has_reports)
         return NightDay(run_date, state, why, run_id, has_reports)
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         return tuple(pool.map(day_of, days))
 
 

@@ -25,15 +25,13 @@ from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import StorageError
 from starskip.night.night_runs import failed_run
 from starskip.reports.published_reports import report_parts, without_collections
-from starskip.reports.report_lists import report_nights
+from starskip.reports.report_lists import AT_ONCE, report_nights
 from starskip.reports.report_summary import SUMMARY, ReportSummary, summary_of
 from starskip.reports.trend import TrendPoint
 from starskip.storage.manifest import Part
 
 NIGHTS_LOOKED_AT = 14
 """The newest nights, among which a table's standing advice is its newest report."""
-
-_AT_ONCE = 6
 
 Unit = Literal["milliseconds", "entries"]
 DECIDED_AGAINST = frozenset({"rejected", "deferred", "refuted", "taken_back"})
@@ -124,7 +122,7 @@ def _overview(night: Night, nights: tuple[date, ...]) -> Overview:
     if not nights:
         return Overview(())
     last = replace(night, run_date=nights[0])
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(pool.map(lambda each: _parts(replace(night, run_date=each)), nights))
     faults = [Fault("unreadable", each) for each in found if isinstance(each, str)]
     parts = [{} if isinstance(each, str) else each for each in found]

@@ -26,7 +26,7 @@ from starskip.reports.report_summary import summary_of
 from starskip.storage.manifest import Part
 
 _MOST_NEIGHBOURS = 40
-_AT_ONCE = 6
+AT_ONCE = 6
 """Nights that are read at the same time, since a store in the network answers slowly."""
 
 
@@ -99,7 +99,7 @@ def _behind(after: str, rows: list[_Found]) -> list[_Found]:
 
 def _of_nights(night: Night, nights: Sequence[date], wants: Callable[[str], bool]) -> list[_Found]:
     ended = _ended_nights(night)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         found = pool.map(lambda each: _rows_of(replace(night, run_date=each), wants, ended), nights)
         return [each for of_night in found for each in of_night]
 

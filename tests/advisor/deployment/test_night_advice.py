@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from starskip.advisor.deployment.advised_change import change_of_file, change_of_night
+from starskip.advisor.deployment.advised_change import change_of_file, change_of_night, newest_advice
 from starskip.advisor.deployment.replayed_workload import night_workload
 from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.run.night import Night
+from starskip.advisor.run.table_by_table import failed_parts
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_table
 from starskip.errors import MissingSource
 from starskip.settings import Settings
@@ -126,3 +128,16 @@ def test_the_workload_is_that_of_the_night_or_of_the_newest(night: Night) -> Non
         assert [each.shape_id for each in night_workload(night.store, "events", asked)] == ["s1"]
     assert [each.shape_id for each in night_workload(night.store, "events_OFFLINE", "2026-11-18")] == ["s1"]
     assert night_workload(night.store, "other", "2026-11-18") == []
+
+
+def test_the_newest_advice_on_a_table_is_none_of_a_night_of_other_tables_or_a_failed_one(
+    night: Night,
+) -> None:
+    later = [replace(night, run_date=date(2026, 11, day)) for day in (19, 20)]
+    later[0].publish("recommendations", {"orders": Part(())})
+    later[1].publish("recommendations", failed_parts({"events": "boom"}))
+    assert newest_advice(night.store, "events") == "2026-11-18"
+    assert newest_advice(night.store, "events_OFFLINE") == "2026-11-18"
+    assert newest_advice(night.store, "events", after="2026-11-18") == ""
+    assert newest_advice(night.store, "orders") == "2026-11-19"
+    assert newest_advice(night.store, "no_such") == ""

@@ -13,11 +13,13 @@ from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.run.artefact_rows import published_rows
 from starskip.advisor.run.night import Night
+from starskip.advisor.run.table_by_table import FAILED
 from starskip.advisor.selection.combined_saving import OF_COLUMNS
 from starskip.errors import MissingSource, SourceError, printable
 from starskip.pinot.config_change import config_digest
 from starskip.pinot.hybrid_tables import TABLE_TYPES, without_type
 from starskip.pinot.table_config import TableConfig, read_table_configs, table_config
+from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.files.open_file import read_small_file
 
 _VARIANT_DIGITS = 6
@@ -47,6 +49,22 @@ def change_of_night(night: Night, table: str) -> AdvisedChange:
     if told and latency.get("trusted"):
         time = TimeSaving(told["ms_per_query"], told["saving_ms"], *told["interval_ms"])
     return _change(table, night.date_text, indexes, properties.get("combined") or {}, time)
+
+
+def newest_advice(store: ArtefactStore, table: str, after: str = "") -> str:
+    """Return the newest night later than ``after`` with advice on ``table``, empty if there is none.
+
+    A night of other tables alone has none, nor has a night that failed on this table.
+    """
+    names = [table, without_type(table)[0]]
+    for each in sorted(store.storage.folders_in("recommendations"), reverse=True):
+        if each <= after:
+            break
+        snapshot = store.snapshot("recommendations", each)
+        parts = snapshot.parts(names).values() if snapshot else ()
+        if any(not part.properties.get(FAILED) for part in parts):
+            return each
+    return ""
 
 
 def change_of_file(path: str, table: str, config: Mapping[str, Any]) -> AdvisedChange:

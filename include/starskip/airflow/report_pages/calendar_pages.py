@@ -17,7 +17,7 @@ from starskip.airflow.report_pages.answers import links_of, page_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
 from starskip.airflow.report_pages.changes import PostedForm, field_of, see_other
 from starskip.airflow.report_pages.dag_runs import active_runs
-from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.permitted_dags import AskedDag, is_permitted
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
 from starskip.reports.calendar_year import calendar_year
@@ -50,7 +50,8 @@ def calendar(
     chosen = None
     if asked:
         days = night_days(night, asked, active)
-        chosen = Chosen(days, backfill_command(dag.dag_id, days), _is_permitted(request, user))
+        may_start = is_permitted("POST", DagAccessEntity.RUN, dag.dag_id, request, user)
+        chosen = Chosen(days, backfill_command(dag.dag_id, days), may_start)
     end = night_date(until) if until else None
     year = calendar_year(report_nights(night), [*asked[:1], *asked[-1:]], end, complete)
     shown = render_calendar(
@@ -88,14 +89,6 @@ def repeat(
         raise HTTPException(409, Message("Not started", "Airflow has started no run of that night."))
     run.note = f"Night of {day.isoformat()}"  # which the list of runs shows, whose names tell no night
     return see_other(links.run(run.run_id))
-
-
-def _is_permitted(request: Request, user: GetUserDep) -> bool:
-    try:
-        _may_start_runs(request, user)
-    except HTTPException:
-        return False
-    return True
 
 
 def _last_complete() -> date:

@@ -12,13 +12,12 @@ from airflow.api_fastapi.core_api.security import GetUserDep
 from airflow.models.log import Log
 from fastapi import APIRouter, HTTPException, Request, Response
 
-from starskip.advisor.deployment.advised_change import change_of_night
+from starskip.advisor.deployment.advised_change import change_of_night, newest_advice
 from starskip.advisor.families.families import named
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.decisions import MAX_REASON, Decision, decide
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.table_by_table import FAILED
 from starskip.airflow.report_pages.answers import links_of, message_answer
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import Form, PostedForm, field_of, see_other
@@ -85,21 +84,9 @@ def refusal(words: str, status: int = 422) -> HTTPException:
 
 def require_newest(night: Night, table: str) -> None:
     """Raise HTTPException if there is newer advice on the table: it is that one which one decides on."""
-    if newer := newer_advice(night, table):
+    if newer := newest_advice(night.store, table, after=night.date_text):
         words = f"decide on the newer advice of {newer}: that of {night.date_text} is out of date"
         raise refusal(words, 409)
-
-
-def newer_advice(night: Night, table: str) -> str:
-    """Return the newest night after this one that has advice on the table, empty if there is none."""
-    for each in reversed(night.store.run_dates("recommendations")):
-        if each <= night.date_text:
-            break
-        snapshot = night.store.snapshot("recommendations", each)
-        part = snapshot.parts([table]).get(table) if snapshot else None
-        if part is not None and not part.properties.get(FAILED):
-            return each
-    return ""
 
 
 def unwritten(error: StarskipError, table: str) -> Message:

@@ -10,6 +10,7 @@ from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep
 from fastapi import APIRouter, Query, Request, Response
 
+from starskip.advisor.deployment.advised_change import newest_advice
 from starskip.advisor.deployment.change_of_set import change_of_set
 from starskip.advisor.ledger.decisions import Decision, decide
 from starskip.advisor.ledger.entry import Event
@@ -20,7 +21,6 @@ from starskip.airflow.report_pages.answers import links_of, message_answer, page
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import PostedForm, see_other
 from starskip.airflow.report_pages.decide_pages import (
-    newer_advice,
     refusal,
     require_applicable,
     require_newest,
@@ -58,7 +58,7 @@ def what_if(
     table = published_table(night, page_name_of(name))
     found = what_if_answer(night, table, AskedSet(ask, tuple(index), k.strip(), budget.strip()))
     links = links_of(request, dag)
-    is_standing = dag.experiment is None and not newer_advice(night, table)
+    is_standing = dag.experiment is None and not newest_advice(night.store, table, after=night.date_text)
     shown = render_what_if(
         links,
         table,
