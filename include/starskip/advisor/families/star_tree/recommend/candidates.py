@@ -131,13 +131,15 @@ class _Search:
                 savings[union] = saving if saving > max(parts) else 0.0
                 if savings[union]:
                     frontier.append(union)
-        return sorted(savings, key=lambda item: (-savings[item], len(item), sorted(item)))
+        ranked = sorted(savings, key=lambda item: (-savings[item], len(item), sorted(item)))
+        others = ranked[_MOST_SEARCHED:_MOST_TRIED]
+        return [*ranked[:_MOST_SEARCHED], *(item for item in others if savings[item] > 0)]
 
     def trees(self) -> list[CandidateTree]:
         """Return the best trees of the best sets of dimensions that have any."""
         found: list[CandidateTree] = []
         built = 0
-        for dimensions in self.sets()[:_MOST_TRIED]:
+        for dimensions in self.sets():
             trees = [each for each in map(self._searched, self._scopes(dimensions)) if each is not None]
             found += trees
             built += bool(trees)
