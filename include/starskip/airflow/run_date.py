@@ -7,12 +7,13 @@ from datetime import UTC, date, datetime, timedelta
 from starskip.errors import ConfigError
 
 
-def resolve_run_date(asked: str | None, data_interval_start: datetime | None, run_after: datetime) -> date:
-    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
+def resolve_run_date(asked: str | None, data_interval_end: datetime | None, run_after: datetime) -> date:
+    """Return the night of a run: the one ``asked`` for, else the newest day, in UTC, that is over by then.
 
-    A run that the API triggers without a logical date has no interval: it is about the day before
-    ``run_after``, the newest complete day. A *logical date* is never used, since it starts the interval of a
-    scheduled run and ends the interval of a manual one.
+    *Then* is the end of the run's data interval, however long that is: an hour, a week, or nothing, as
+    Airflow has it for an asset or a trigger timetable. A run that the API triggers without a logical date
+    has no interval, but a time, ``run_after``. A *logical date* is never used, since it starts the interval
+    of a scheduled run and ends the interval of a manual one.
 
     Raises ConfigError if ``asked`` is not a date.
     """
@@ -23,6 +24,4 @@ def resolve_run_date(asked: str | None, data_interval_start: datetime | None, ru
             raise ConfigError(
                 f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
             ) from None
-    if data_interval_start is not None:
-        return data_interval_start.astimezone(UTC).date()
-    return run_after.astimezone(UTC).date() - timedelta(days=1)
+    return (data_interval_end or run_after).astimezone(UTC).date() - timedelta(days=1)
