@@ -60,7 +60,11 @@ def stage(
       starskip stage all --config night.yaml --run-date 2026-11-20 --tables lineitem
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.execution.local_engine import LocalEngine
-    from starskip.night.configuration.night_from_config import NightArguments, changed_settings, night_from_config
+    from starskip.night.configuration.night_from_config import (
+        NightArguments,
+        changed_settings,
+        night_from_config,
+    )
     from starskip.night.look_for_log import look_for_log
     from starskip.night.stage_functions import stage_function
     from starskip.skipping.registry import load_modules
