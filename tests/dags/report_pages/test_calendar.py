@@ -34,7 +34,9 @@ def test_the_calendar_leads_to_nights_and_chooses_days(server: Any) -> None:
     server.add_run("of-one-table", {"run_date": "2026-11-16", "tables": ["lineitem"]}, state="queued")
     some = server.get(f"{CALENDAR}?first=2026-11-16&last={server.night}").text
     assert "3 days" in some and "not run: 2" in some and "--reprocess-behavior failed" in some
-    for asked in ("first=2026-11-18&last=2026-11-01", "first=2999-01-01", "first=2020-01-01&last=2026-11-01"):
+    swapped = server.get(f"{CALENDAR}?first={server.night}&last=2026-11-16").text
+    assert f"--from-date 2026-11-16 --to-date {server.night}T" in swapped
+    for asked in ("first=2026-11-18&last=2999-01-01", "first=2999-01-01", "first=2020-01-01&last=2026-11-01"):
         assert server.get(f"{CALENDAR}?{asked}").status_code == 404
 
 

@@ -72,7 +72,7 @@ def asked_decision(form: Form, who: str) -> Decision:
     if event is Event.REJECTED and not reason:
         raise refusal("say why the advice is rejected: others will ask")
     if len(reason) > MAX_REASON:
-        raise refusal(f"a reason has at most {MAX_REASON} characters")
+        raise refusal(f"give a reason of at most {MAX_REASON} characters")
     return Decision(event, who, reason, until)
 
 
