@@ -65,7 +65,9 @@ def test_a_scheduled_run_is_about_the_day_that_its_interval_starts_in(nightly: A
     restriction = TimeRestriction(datetime(2026, 11, 20, 2, tzinfo=UTC), None, True)
     info = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
     assert info.run_after == datetime(2026, 11, 21, 2, tzinfo=UTC)
-    assert resolve_run_date(None, info.data_interval.end, info.run_after) == date(2026, 11, 20)
+    assert resolve_run_date(None, info.data_interval.start, info.data_interval.end, info.run_after) == date(
+        2026, 11, 20
+    )
 
 
 @pytest.mark.parametrize("last_ran_days_ago", [None, 10, 1])
@@ -347,6 +349,7 @@ def checked(nightly: Any, **given: Any) -> dict[str, Any]:
 
 def run_of(**given: Any) -> SimpleNamespace:
     return SimpleNamespace(
+        data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
         data_interval_end=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type="manual",

@@ -6,7 +6,7 @@ and validate them before they create a run.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -337,6 +337,7 @@ def requested(
     from starskip.airflow.night_request import night_request
 
     run = SimpleNamespace(
+        data_interval_start=interval and interval - timedelta(days=1),
         data_interval_end=interval,
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type=run_type,

@@ -7,13 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 from starskip.errors import ConfigError
 
 
-def resolve_run_date(asked: str | None, data_interval_end: datetime | None, run_after: datetime) -> date:
-    """Return the night of a run: the one ``asked`` for, else the newest day, in UTC, that is over by then.
+def resolve_run_date(
+    asked: str | None, start: datetime | None, end: datetime | None, run_after: datetime
+) -> date:
+    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
 
-    *Then* is the end of the run's data interval, however long that is: an hour, a week, or nothing, as
-    Airflow has it for an asset or a trigger timetable. A run that the API triggers without a logical date
-    has no interval, but a time, ``run_after``. A *logical date* is never used, since it starts the interval
-    of a scheduled run and ends the interval of a manual one.
+    ``start``, ``end``: of the interval. A day that is not over at its end is not read yet: the night is the
+    day before, as of an hourly run, and of Airflow's trigger timetables, whose intervals have no length. A
+    run that the API triggers without a logical date has no interval: it is about the day before
+    ``run_after``. A *logical date* is never used, since it starts the interval of a scheduled run and ends
+    the interval of a manual one.
 
     Raises ConfigError if ``asked`` is not a date.
     """
@@ -24,4 +27,5 @@ def resolve_run_date(asked: str | None, data_interval_end: datetime | None, run_
             raise ConfigError(
                 f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
             ) from None
-    return (data_interval_end or run_after).astimezone(UTC).date() - timedelta(days=1)
+    complete = (end or run_after).astimezone(UTC).date() - timedelta(days=1)
+    return min(start.astimezone(UTC).date(), complete) if start is not None else complete

@@ -78,7 +78,7 @@ def run_date_of(run: Any) -> date:
     """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
     named = (run.conf or {}).get("run_date")
     given = None if named is None else str(named)
-    return resolve_run_date(given, run.data_interval_end, run.run_after)
+    return resolve_run_date(given, run.data_interval_start, run.data_interval_end, run.run_after)
 
 
 def tables_of(run: Any) -> tuple[str, ...]:
