@@ -65,6 +65,25 @@ def test_who_may_start_runs_repeats_a_day_and_is_led_to_its_run(server: Any) -> 
     assert "queued" in waiting and "Run 2026-11-17</button>" not in waiting
 
 
+def test_an_experiment_that_runs_keeps_nobody_from_running_its_night(server: Any) -> None:
+    def told(name: str, **conf: Any) -> str:
+        server.add_run(name, {"run_date": "2026-11-17", **conf}, state="running")
+        return str(server.get(f"{CALENDAR}?first=2026-11-17", "admin").text)
+
+    button = "Run 2026-11-17</button>"
+    assert button in told("changed", **{"advice.max_indexes": 3})
+    assert button in told("dry", publish="no")
+    assert button not in told("usual", **{"publish": "auto", "tables": [], "advice.max_indexes": None})
+
+
+def test_a_run_that_publishes_other_settings_is_the_run_of_its_night(server: Any) -> None:
+    server.add_run(
+        "says-yes", {"run_date": "2026-11-17", "advice.max_indexes": 3, "publish": "yes"}, "running"
+    )
+    assert "running" in server.get(f"{CALENDAR}?first=2026-11-17", "admin").text.split("<main>")[1]
+    assert "Run 2026-11-17</button>" not in server.get(f"{CALENDAR}?first=2026-11-17", "admin").text
+
+
 def test_a_day_that_cannot_be_run_is_refused(server: Any) -> None:
     for day, form, status in (
         ("2999-01-01", "2999-01-01", 404),

@@ -10,7 +10,7 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import named_tables
+from starskip.airflow.night_request import NIGHT_PARAMS, named_tables
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
@@ -85,6 +85,18 @@ def tables_of(run: Any) -> tuple[str, ...]:
     """Return the tables that ``run`` was asked for, none for all."""
     tables = (run.conf or {}).get("tables")
     return named_tables(tables) if isinstance(tables, list | str) else ()
+
+
+def settings_of(run: Any) -> dict[str, Any]:
+    """Return what ``run`` was given beside its night and tables."""
+    given = {name: value for name, value in (run.conf or {}).items() if name not in NIGHT_PARAMS}
+    return {name: value for name, value in given.items() if value not in (None, [], {})}
+
+
+def is_tried(run: Any) -> bool:
+    """Return whether ``run`` was asked for as an experiment, as far as its params tell."""
+    publish = (run.conf or {}).get("publish")
+    return publish == "no" or (publish != "yes" and bool(settings_of(run)))
 
 
 def night_date(text: str) -> date:
