@@ -6,7 +6,7 @@ and validate them before they create a run.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -331,13 +331,14 @@ def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served:
 def requested(
     params: Any,
     conf: Any,
-    interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC),
+    interval: Any = datetime(2026, 11, 21, 2, tzinfo=UTC),
     run_type: str = "manual",
 ) -> Any:
     from starskip.airflow.night_request import night_request
 
     run = SimpleNamespace(
-        data_interval_start=interval,
+        data_interval_start=interval and interval - timedelta(days=1),
+        data_interval_end=interval,
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type=run_type,
         run_id="manual",

@@ -116,7 +116,9 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
     # Built artefacts are current state: days of the past and experiments only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
     return NightRequest(
-        run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
+        run_date=resolve_run_date(
+            params["run_date"], run.data_interval_start, run.data_interval_end, run.run_after
+        ),
         run_id=run.run_id,
         config=config,
         tables=asked_tables(params["tables"]),

@@ -7,12 +7,16 @@ from datetime import UTC, date, datetime, timedelta
 from starskip.errors import ConfigError
 
 
-def resolve_run_date(asked: str | None, data_interval_start: datetime | None, run_after: datetime) -> date:
+def resolve_run_date(
+    asked: str | None, start: datetime | None, end: datetime | None, run_after: datetime
+) -> date:
     """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
 
-    A run that the API triggers without a logical date has no interval: it is about the day before
-    ``run_after``, the newest complete day. A *logical date* is never used, since it starts the interval of a
-    scheduled run and ends the interval of a manual one.
+    ``start``, ``end``: of the interval. A day that is not over at its end is not read yet: the night is the
+    day before, as of an hourly run, and of Airflow's trigger timetables, whose intervals have no length. A
+    run that the API triggers without a logical date has no interval: it is about the day before
+    ``run_after``. A *logical date* is never used, since it starts the interval of a scheduled run and ends
+    the interval of a manual one.
 
     Raises ConfigError if ``asked`` is not a date.
     """
@@ -23,6 +27,5 @@ def resolve_run_date(asked: str | None, data_interval_start: datetime | None, ru
             raise ConfigError(
                 f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
             ) from None
-    if data_interval_start is not None:
-        return data_interval_start.astimezone(UTC).date()
-    return run_after.astimezone(UTC).date() - timedelta(days=1)
+    complete = (end or run_after).astimezone(UTC).date() - timedelta(days=1)
+    return min(start.astimezone(UTC).date(), complete) if start is not None else complete

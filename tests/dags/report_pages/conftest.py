@@ -227,7 +227,7 @@ class Server:
                 state=state,
                 logical_date=logical_date,
                 run_after=day,
-                data_interval=(day, day),
+                data_interval=(day, day + timedelta(days=1)),
             )
             session.add(run)
 

@@ -17,6 +17,10 @@ from starskip.storage.schemas import LEDGER
 ARTEFACT = "ledger"
 
 
+class _OthersCameFirstError(Exception):
+    """Ends a commit whose entries were made from what is no longer all of the ledger."""
+
+
 def ledger_entries(store: ArtefactStore, table: str | None = None) -> list[LedgerEntry]:
     """Return the entries of a table, or of all tables, in the order in which they were written."""
     return [LedgerEntry.from_row(row) for row in ledger_rows(store, table).to_pylist()]
@@ -33,15 +37,28 @@ def ledger_rows(store: ArtefactStore, table: str | None = None) -> pa.Table:
     return rows.take(pa.array(order, pa.int64()))
 
 
-def add_entries(
-    store: ArtefactStore, entries: Sequence[LedgerEntry], *, created_at: datetime, created_by: str
-) -> None:
-    """Add entries in one commit; entries that others add meanwhile stay.
+def additions(store: ArtefactStore, table: str) -> int:
+    """Return how often entries of a table were added."""
+    snapshot = store.snapshot(ARTEFACT, CURRENT)
+    part = snapshot.manifest.parts.get(table) if snapshot else None
+    return len(part.files) if part else 0
 
-    An experiment adds none: what it tried was never advised.
+
+def add_entries(
+    store: ArtefactStore,
+    entries: Sequence[LedgerEntry],
+    *,
+    created_at: datetime,
+    created_by: str,
+    after: int | None = None,
+) -> bool:
+    """Add entries in one commit, and return True; entries that others add meanwhile stay.
+
+    ``after``: the ``additions`` that the entries, of one table, were made from. If there are others by now
+    nothing is added. An experiment adds none: what it tried was never advised.
     """
     if not entries or store.experiment is not None:
-        return
+        return True
     staged = store.staged_write(ARTEFACT, CURRENT)
     by_table: dict[str, list[LedgerEntry]] = {}
     for entry in entries:
@@ -55,10 +72,15 @@ def add_entries(
         changed = dict(parts)
         for table, files in new.items():
             held = parts.get(table)
+            if after is not None and after != (len(held.files) if held else 0):
+                raise _OthersCameFirstError
             of_table = (*(held.files if held else ()), *files)
             changed[table] = Part(of_table, with_newest(held, by_table[table]))
         return changed
 
-    store.chain(ARTEFACT, CURRENT).commit(
-        added, commit_id=uuid4().hex, created_at=created_at, created_by=created_by
-    )
+    chain = store.chain(ARTEFACT, CURRENT)
+    try:
+        chain.commit(added, commit_id=uuid4().hex, created_at=created_at, created_by=created_by)
+    except _OthersCameFirstError:
+        return False
+    return True

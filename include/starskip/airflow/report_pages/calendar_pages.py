@@ -96,10 +96,13 @@ def _last_complete() -> date:
 
 
 def _range(first: str, last: str, complete: date) -> tuple[date, ...]:
-    """Return the days that a reader asks for; raises MissingSource if they are none, or not over yet."""
-    begin, end = night_date(first), night_date(last)
-    if not begin <= end <= complete:
-        raise MissingSource(f"{begin} to {end} are no days that are over", source=first)
+    """Return the days that a reader asks for, whichever is named first.
+
+    Raises MissingSource if they are none, or not over yet.
+    """
+    begin, end = sorted((night_date(first), night_date(last)))
+    if end > complete:
+        raise MissingSource(f"{begin} to {end} are not all over yet", source=first)
     if (end - begin).days >= _MOST_CHOSEN:
         raise MissingSource(f"{begin} to {end} are more than {_MOST_CHOSEN} days", source=first)
     return days_between(begin, end)

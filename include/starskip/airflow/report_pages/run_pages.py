@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
@@ -18,10 +16,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import NIGHT_PARAMS
 from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
-from starskip.airflow.report_pages.asked_night import night_of_run, tables_of
+from starskip.airflow.report_pages.asked_night import night_of_run, settings_of, tables_of
 from starskip.airflow.report_pages.dag_runs import tasks_of_run
 from starskip.airflow.report_pages.messages import NO_ADVICE
 from starskip.airflow.report_pages.night_pages import TABLES_A_NIGHT
@@ -61,7 +58,10 @@ def run(
         state,
         night.run_date,
         tables_of(found),
-        _settings(found.conf or {}),
+        {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in settings_of(found).items()
+        },
         tasks_of_run(dag_id, run_id, session),
         _reports(night),
         _started_by(found),
@@ -90,16 +90,6 @@ def _reports(night: Night) -> RowPage:
     """Return the reports of the run's tables; how other runs of the night ended stands on their own pages."""
     found = night_rows(night, limit=TABLES_A_NIGHT)
     return replace(found, rows=tuple(row for row in found.rows if not row.failed))
-
-
-def _settings(conf: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run was given beside its night and tables."""
-    given = {name: value for name, value in conf.items() if name not in NIGHT_PARAMS}
-    return {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in given.items()
-        if value not in (None, [], {})
-    }
 
 
 def _started_by(run: DagRun) -> str:

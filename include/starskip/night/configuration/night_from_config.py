@@ -97,16 +97,20 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
 
 
 def changed_settings(
-    path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]
+    path: str | Path,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+    families: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the places of the ``given`` settings that differ from file and environment.
 
+    ``families``: modules of index families beside those of the file.
     Raises ConfigError as ``night_from_config`` does.
     """
     if not given:
         return ()
     document = config_document(str(path))
-    configured = _configured(document, document.modules("families"), environment)
+    configured = _configured(document, [*document.modules("families"), *families], environment)
     values = checked_overrides(configured, given, origin="arguments").items()
     return tuple(
         each.place
