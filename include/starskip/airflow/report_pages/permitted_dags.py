@@ -30,6 +30,9 @@ def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> l
     found = [each for each in known if is_permitted("GET", None, each.dag_id, request, user)]
     if known and not found:
         raise HTTPException(403)
+    # PostgreSQL takes no NUL in a text, and no name of Airflow's has one.
+    if any("\0" in str(value) for value in request.path_params.values()):
+        raise HTTPException(404)
     if not known:
         requires_access_dag("GET")(request, user)
     return found

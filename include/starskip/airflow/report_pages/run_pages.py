@@ -49,7 +49,7 @@ def run(
         return message_answer(request, NO_ADVICE, 404)
     found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if found is None:
-        raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
+        raise MissingSource(f"there is no run {run_id} of {dag_id}", source=run_id)
     dag, night = night_of_run(dag, found)
     state = str(found.state)
     ends = [each for each in night_runs(night) if each.run_id == found.run_id]
