@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starskip.airflow.private_home import private_home
+from starskip.airflow.airflow_environment import private_home
 
 
 @pytest.fixture(autouse=True)

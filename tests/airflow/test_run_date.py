@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
-from starskip.airflow.run_date import resolve_run_date
+from starskip.airflow.night_request import resolve_run_date
 from starskip.errors import ConfigError
 
 AFTER = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)

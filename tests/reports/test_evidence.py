@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starskip.reports.advice_values import Interval
 from starskip.reports.evidence import Evidence
-from starskip.reports.evidence_bounds import thinned_bins, top_shapes
-from starskip.reports.log_values import LatencyBin, ShapeEvidence, Shapes
+from starskip.reports.log_values import LatencyBin, ShapeEvidence, Shapes, thinned_bins, top_shapes
 
 
 def shape(number: int, entries: int) -> ShapeEvidence:

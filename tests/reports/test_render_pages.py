@@ -22,8 +22,8 @@ from starskip.reports.render_pages import (
     render_message,
     render_night,
     render_report_frame,
+    render_table,
 )
-from starskip.reports.render_table import render_table
 from starskip.reports.report_row import ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
 from starskip.reports.trend import TrendPoint

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starskip.advisor.families.access_rules import access_rules
 from starskip.advisor.families.index import Index
-from starskip.reports.shape_plans import MAX_PREDICATES, shape_plan
+from starskip.reports.shapes_evidence import MAX_PREDICATES, shape_plan
 from starskip.sql.normalize_sql import normalize_sql
 
 RULES = access_rules("1.2.0")

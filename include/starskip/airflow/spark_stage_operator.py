@@ -94,7 +94,7 @@ class SparkStageOperator(SparkSubmitOperator):
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module, so the task that submits a job imports what reads a night.
         from starskip.night.configuration.night_from_config import spark_settings
-        from starskip.night.look_for_log import look_for_log
+        from starskip.night.night_logs import look_for_log
 
         with failing_at_once(context):
             self.connections.use(os.environ)

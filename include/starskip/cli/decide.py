@@ -95,7 +95,7 @@ def decide(
     exported = ""
     if folder:
         with needing_extra("delta"):
-            from starskip.advisor.ledger.export_ledger import export_ledger
+            from starskip.advisor.ledger.ledger import export_ledger
 
         exported = f"{export_ledger(place.store, folder):,} entries written to {printable(folder, 200)}"
     echo_result(output, {"entries": [_document(each) for each in found]}, lambda: _text(found, exported))

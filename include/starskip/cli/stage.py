@@ -61,7 +61,7 @@ def stage(
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.execution.local_engine import LocalEngine
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-    from starskip.night.look_for_log import look_for_log
+    from starskip.night.night_logs import look_for_log
     from starskip.night.stage_functions import stage_function
     from starskip.skipping.registry import load_modules
 

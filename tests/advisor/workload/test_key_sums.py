@@ -14,8 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.advisor.workload import busy_keys as of_busy
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
-from starskip.advisor.workload.key_sums import KEY_SUMS, BusyKeys, busiest_keys, keys_of, sum_keys, with_keys
-from starskip.advisor.workload.skeleton_key import skeleton_key
+from starskip.advisor.workload.key_sums import (
+    KEY_SUMS,
+    BusyKeys,
+    busiest_keys,
+    keys_of,
+    skeleton_key,
+    sum_keys,
+    with_keys,
+)
 from starskip.execution.local_engine import LocalRows
 
 Record = dict[str, Any]

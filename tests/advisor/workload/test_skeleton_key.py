@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.advisor.workload.skeleton_key import KEY_BITS, skeleton_key
+from starskip.advisor.workload.key_sums import KEY_BITS, skeleton_key
 from starskip.errors import UnsupportedQuery
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape

@@ -15,8 +15,7 @@ from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.spark import skipping
 from starskip.spark.skipping import known_files
 from starskip.spark.skipping.compile_java import new_java
-from starskip.spark.skipping.jvm_answers import answered_bytes
-from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox, answered_bytes
 from starskip.spark.skipping.known_files import KnownFiles, packed_mask, unpacked_mask
 from starskip.spark.skipping.listed_files import listed_files
 from starskip.spark.skipping.relation_facts import joined_texts

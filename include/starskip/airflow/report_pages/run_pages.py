@@ -20,10 +20,9 @@ from sqlalchemy.orm import Session
 from starskip.advisor.run.night import Night
 from starskip.airflow.night_request import NIGHT_PARAMS
 from starskip.airflow.report_pages.alarms import alarms
-from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
+from starskip.airflow.report_pages.answers import NO_ADVICE, links_of, message_answer, page_answer
 from starskip.airflow.report_pages.asked_night import night_of_run, tables_of
 from starskip.airflow.report_pages.dag_runs import tasks_of_run
-from starskip.airflow.report_pages.messages import NO_ADVICE
 from starskip.airflow.report_pages.night_pages import TABLES_A_NIGHT
 from starskip.airflow.report_pages.permitted_dags import PermittedDags
 from starskip.airflow.report_pages.route import READING, Text, status_of
