@@ -8,10 +8,9 @@ from typing import Any
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
-from starskip.cli.setting_option import given_settings, setting_option
+from starskip.cli.setting_option import check_given_once, given_settings, named_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.shared_options import format_modules
 from starskip.cli.source_options import log_option, segments_option

@@ -16,9 +16,9 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.history_chart import NARROW, HistoryChart, HistoryPoint, history_chart
 from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
 from starskip.reports.render_html import change_values
-from starskip.reports.report_row import ReportRow, RowPage, gaps_between
+from starskip.reports.report_lists import ReportRow, RowPage, gaps_between
+from starskip.reports.template_environment import rendered_page
 from starskip.reports.time_words import age_words
 
 # Text from outside holds no angle brackets in a report, so that nothing of it can pass for a section.

@@ -20,8 +20,7 @@ from starskip.errors import StorageError, first_line
 from starskip.extras import needing_extra
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import Part
-from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 from starskip.storage.schemas import LEDGER
 
 ARTEFACT = "ledger"

@@ -20,9 +20,9 @@ from starlette.types import Message as AsgiMessage
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.errors import MissingSource, StarskipError
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import page_content_security_policy
 from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, render_message
+from starskip.reports.template_environment import page_content_security_policy
 
 _LOG = logging.getLogger(__name__)
 _MEDIA_TYPES = {

@@ -29,8 +29,7 @@ from starskip.airflow.report_pages.route import READING, Text, status_of
 from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
 from starskip.reports.render_run import RunPage, render_run
-from starskip.reports.report_lists import night_rows
-from starskip.reports.report_row import RowPage
+from starskip.reports.report_lists import RowPage, night_rows
 
 REFRESH_SECONDS = 10
 
