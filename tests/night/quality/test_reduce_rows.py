@@ -13,14 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starskip.advisor.run.artefact_rows import ROWS_A_BATCH
 from starskip.advisor.run.night import Night
+from starskip.night.quality import duplicate_rows as of_duplicates
 from starskip.night.quality import reduce_rows as reduce_rows_module
 from starskip.night.quality.check_stage import check_stage
+from starskip.night.quality.duplicate_rows import duplicate_rows
 from starskip.night.quality.reduce_rows import (
     Measure,
     count,
     count_missing,
     count_unequal,
-    duplicate_rows,
     exact_sum,
     reduce_rows,
     sum_of,
@@ -98,7 +99,7 @@ def test_duplicates_in_any_number_of_passes(tmp_path_factory, rows, keys_at_once
     things = published(tmp_path_factory.mktemp("store"), rows)
     distinct = {(row["key"], row["number"]) for row in rows}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reduce_rows_module, "_KEYS_AT_ONCE", keys_at_once)
+        patch.setattr(of_duplicates, "_KEYS_AT_ONCE", keys_at_once)
         found = duplicate_rows(things, "t", ["key", "number"])
     assert found == len(rows) - len(distinct)
 

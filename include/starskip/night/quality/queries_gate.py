@@ -12,12 +12,12 @@ from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, present, warn_only
 from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
+from starskip.night.quality.duplicate_rows import duplicate_rows
 from starskip.night.quality.reduce_rows import (
     Measure,
     count,
     count_missing,
     count_unequal,
-    duplicate_rows,
     exact_sum,
     reduce_rows,
     sum_of,

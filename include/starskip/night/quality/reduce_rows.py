@@ -1,4 +1,4 @@
-"""The rows of one table of an artefact reduced to sums, least and greatest values, and repeated keys."""
+"""The rows of one table of an artefact reduced to sums, least and greatest values, one batch at a time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.artefact_rows import stream_rows
-from starskip.extras import needing_extra
 from starskip.storage.snapshot import Snapshot
-
-_KEYS_AT_ONCE = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,30 +69,3 @@ def exact_sum(column: str) -> dict[str, Measure]:
 def sum_of(row: Mapping[str, Any], column: str) -> int:
     """Return the sum that ``exact_sum`` measured."""
     return int(row[f"{column}_high"] << 32) + int(row[f"{column}_low"])
-
-
-def duplicate_rows(snapshot: Snapshot, table: str, key: Sequence[str]) -> int:
-    """Return the number of rows of ``table`` whose ``key`` an earlier row has already.
-
-    Keys are compared by 64-bit hashes, about eight million of them at a time: each pass over the rows takes
-    the hashes with another remainder. Two keys of 10 million are taken for one with a probability of 3 in a
-    million.
-    """
-    with needing_extra("airflow"):
-        from pandas.util import hash_pandas_object
-
-    part = snapshot.parts([table]).get(table)
-    rows = sum(file.rows or 0 for file in part.files) if part else 0
-    passes = max(1, -(-rows // _KEYS_AT_ONCE))
-    # As text: pandas makes floats of whole numbers where a batch has nulls, and they hash otherwise.
-    columns = {name: pc.field(name).cast(pa.string()) for name in key}
-    duplicates = 0
-    for remainder in range(passes):
-        hashes = [np.empty(0, np.uint64)]
-        for batch in stream_rows(snapshot, table, columns):
-            of_batch = hash_pandas_object(batch.to_pandas(), index=False).to_numpy()
-            hashes.append(of_batch[of_batch % np.uint64(passes) == remainder])
-        found = np.concatenate(hashes)
-        found.sort()
-        duplicates += int(np.count_nonzero(found[1:] == found[:-1]))
-    return duplicates

@@ -10,14 +10,8 @@ from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, warn_only
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.night.quality.reduce_rows import (
-    Measure,
-    count,
-    count_missing,
-    count_unequal,
-    duplicate_rows,
-    reduce_rows,
-)
+from starskip.night.quality.duplicate_rows import duplicate_rows
+from starskip.night.quality.reduce_rows import Measure, count, count_missing, count_unequal, reduce_rows
 from starskip.settings import Settings
 
 _REQUIRED = ("segment", "rows", "entries", "data_type", "is_sorted", "has_dictionary", "is_single_value")
