@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from starskip.airflow.run_date import resolve_run_date
+from starskip.airflow.night_request import resolve_run_date
 from starskip.errors import ConfigError
 
 AFTER = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)

@@ -59,7 +59,7 @@ def test_a_gate_skips_by_rule_so_that_the_last_task_still_runs(nightly: Any) -> 
 def test_a_scheduled_run_is_about_the_day_that_its_interval_starts_in(nightly: Any) -> None:
     from airflow.serialization.encoders import coerce_to_core_timetable
     from airflow.timetables.base import TimeRestriction
-    from starskip.airflow.run_date import resolve_run_date
+    from starskip.airflow.night_request import resolve_run_date
 
     timetable = coerce_to_core_timetable(nightly.timetable)
     restriction = TimeRestriction(datetime(2026, 11, 20, 2, tzinfo=UTC), None, True)

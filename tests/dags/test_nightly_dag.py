@@ -111,7 +111,7 @@ def test_the_trigger_timetable_of_airflow_makes_runs_about_a_day_that_is_over() 
 
 
 def test_a_run_without_a_data_interval_is_about_the_day_before_it() -> None:
-    from starskip.airflow.run_date import resolve_run_date
+    from starskip.airflow.night_request import resolve_run_date
 
     assert resolve_run_date(None, None, None, datetime(2026, 11, 21, 2, tzinfo=UTC)) == date(2026, 11, 20)
 
@@ -143,6 +143,6 @@ def test_arguments_of_a_dag_pass_through_and_those_of_tasks_lie_over_ours(make: 
 
 
 def test_airflow_s_modules_stay_out_of_what_a_plugin_or_a_night_imports() -> None:
-    program = "import sys, starskip.airflow, starskip.airflow.run_date; print('airflow' in sys.modules)"
+    program = "import sys, starskip.airflow, starskip.airflow.night_request; print('airflow' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert ran.stdout == "False\n", ran.stderr

@@ -29,8 +29,7 @@ from starskip.reports.afterwards_evidence import Afterwards, LaterNight
 from starskip.reports.applied_evidence import AppliedAdvice
 from starskip.reports.report_files import report_files
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 

@@ -176,8 +176,7 @@ def test_a_field_of_text_takes_what_is_typed_and_no_table_is_put_in_its_place(se
 
 
 def test_the_values_in_force_are_shown(served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.airflow.configured_form import configured_form
-    from starskip.airflow.early_config import early_config
+    from starskip.airflow.configured_form import configured_form, early_config
 
     config = tmp_path / "night.yaml"
     config.write_text("settings: {advice: {max_indexes: 5, index_budget_bytes: 32 MiB}}\n")
@@ -212,8 +211,7 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
 def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
     served: Any, text: str | None, tmp_path: Path
 ) -> None:
-    from starskip.airflow.configured_form import configured_form
-    from starskip.airflow.early_config import early_config
+    from starskip.airflow.configured_form import configured_form, early_config
 
     if text is not None:
         (tmp_path / "night.yaml").write_text(text)

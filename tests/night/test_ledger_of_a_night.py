@@ -12,9 +12,9 @@ from starskip.advisor.deployment.advised_change import change_of_night
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.seen_applied import GONE
 from starskip.advisor.ledger.standing import LEAST_APPLICATIONS
 from starskip.advisor.ledger.standing import approved as approved_now
+from starskip.night.note_applied import GONE
 
 DECIDED = datetime(2026, 11, 19, 8, tzinfo=UTC)
 AGAIN = ("select_indexes", "write_report")

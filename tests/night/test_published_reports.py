@@ -24,12 +24,12 @@ from starskip.reports.published_reports import published_document, published_pag
 from starskip.reports.render_html import content_security_policy, keeps_policy
 from starskip.reports.report_files import report_files
 from starskip.reports.report_lists import (
+    ReportRow,
     neighbour_nights,
     night_rows,
     report_nights,
     table_rows,
 )
-from starskip.reports.report_row import ReportRow
 from starskip.reports.report_summary import SUMMARY, report_summary
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore

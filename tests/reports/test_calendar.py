@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 from starskip.advisor.run.night import Night
 from starskip.night.night_runs import NIGHT_RUNS, note_run
-from starskip.reports.calendar_year import CalendarYear, calendar_year, months_until
-from starskip.reports.night_days import DayState, NightDay, days_between, night_days
+from starskip.reports.night_days import (
+    CalendarYear,
+    DayState,
+    NightDay,
+    calendar_year,
+    days_between,
+    months_until,
+    night_days,
+)
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.settings import Settings

@@ -59,16 +59,14 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
-from starskip.airflow.configured_form import configured_form
+from starskip.airflow.configured_form import configured_form, early_config
 from starskip.airflow.connections import Connections
-from starskip.airflow.early_config import early_config
-from starskip.airflow.failed_tasks import failed_tasks, is_log_missing, task_states
 from starskip.airflow.night_request import night_request
 from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.task_failure import FAILURE, failing_at_once
+from starskip.airflow.task_failure import FAILURE, failed_tasks, failing_at_once, is_log_missing, task_states
 
 # Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.

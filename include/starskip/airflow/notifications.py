@@ -99,7 +99,7 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
     """Yield the messages about a night: of an experiment only its failure, of a backfill none."""
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_advice
-    from starskip.reports.refuted_tonight import refuted_tonight
+    from starskip.reports.applied_of_table import refuted_tonight
 
     run = context["dag_run"]
     if run.run_type == "backfill":

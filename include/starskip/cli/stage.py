@@ -12,8 +12,8 @@ import click
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.cli.choice import Choice
 from starskip.cli.format_option import format_option
-from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
+from starskip.cli.setting_option import named_settings
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.cli.user_modules import located_faults
@@ -65,7 +65,7 @@ def stage(
         changed_settings,
         night_from_config,
     )
-    from starskip.night.look_for_log import look_for_log
+    from starskip.night.night_logs import look_for_log
     from starskip.night.stage_functions import stage_function
     from starskip.skipping.registry import load_modules
 

@@ -10,8 +10,7 @@ from typing import Any
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError, printable
 from starskip.storage.manifest import Part
-from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 
 NIGHT_RUNS = "night_runs"
 _NO_TABLE = "-"

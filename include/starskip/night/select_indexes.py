@@ -29,12 +29,12 @@ from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.advisor.selection.advise_table import advice_and_votes
+from starskip.advisor.selection.advised_edits import write_out
 from starskip.advisor.selection.past_nights import past_nights
 from starskip.advisor.selection.stored_question import ARTEFACT as QUESTIONS
 from starskip.advisor.selection.stored_question import question_part
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine

@@ -11,8 +11,7 @@ from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.export_ledger import export_ledger
-from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.newest_entries import newest_entries
+from starskip.advisor.ledger.ledger import add_entries, ledger_entries, newest_entries
 from starskip.advisor.ledger.standing import (
     approved,
     drift,

@@ -10,9 +10,8 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import NIGHT_PARAMS, named_tables
+from starskip.airflow.night_request import NIGHT_PARAMS, named_tables, resolve_run_date
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
-from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.experiments import experiment_of

@@ -20,8 +20,7 @@ from starskip.airflow.report_pages.dag_runs import active_runs
 from starskip.airflow.report_pages.permitted_dags import AskedDag, is_permitted
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
-from starskip.reports.calendar_year import calendar_year
-from starskip.reports.night_days import days_between, night_days
+from starskip.reports.night_days import calendar_year, days_between, night_days
 from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.reports.render_pages import Message
 from starskip.reports.report_lists import report_nights

@@ -21,8 +21,7 @@ from starskip.advisor.run.night import Night
 from starskip.airflow.report_pages.answers import links_of, message_answer
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import Form, PostedForm, field_of, see_other
-from starskip.airflow.report_pages.deciders import DECIDING
-from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.permitted_dags import DECIDING, AskedDag
 from starskip.airflow.report_pages.route import page_name_of
 from starskip.errors import StarskipError, printable
 from starskip.reports.published_reports import published_table

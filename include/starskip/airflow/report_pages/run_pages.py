@@ -17,18 +17,16 @@ from sqlalchemy.orm import Session
 
 from starskip.advisor.run.night import Night
 from starskip.airflow.report_pages.alarms import alarms
-from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
+from starskip.airflow.report_pages.answers import NO_ADVICE, links_of, message_answer, page_answer
 from starskip.airflow.report_pages.asked_night import night_of_run, settings_of, tables_of
 from starskip.airflow.report_pages.dag_runs import tasks_of_run
-from starskip.airflow.report_pages.messages import NO_ADVICE
 from starskip.airflow.report_pages.night_pages import TABLES_A_NIGHT
 from starskip.airflow.report_pages.permitted_dags import PermittedDags
 from starskip.airflow.report_pages.route import READING, Text, status_of
 from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
 from starskip.reports.render_run import RunPage, render_run
-from starskip.reports.report_lists import night_rows
-from starskip.reports.report_row import RowPage
+from starskip.reports.report_lists import RowPage, night_rows
 
 REFRESH_SECONDS = 10
 

@@ -23,8 +23,7 @@ from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
 from starskip.settings.setting_value import shown_value
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.file_access import READABLE_BY, FileAccess
 from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
