@@ -99,7 +99,7 @@ def test_the_trigger_timetable_of_airflow_makes_runs_about_a_day_that_is_over() 
     from airflow.sdk import CronTriggerTimetable
     from airflow.serialization.encoders import coerce_to_core_timetable
     from airflow.timetables.base import TimeRestriction
-    from starskip.airflow.run_date import resolve_run_date
+    from starskip.airflow.night_request import resolve_run_date
 
     timetable = coerce_to_core_timetable(CronTriggerTimetable("0 2 * * *", timezone="UTC"))
     restriction = TimeRestriction(datetime(2026, 11, 21, 2, tzinfo=UTC), None, True)

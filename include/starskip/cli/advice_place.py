@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from starskip.cli.nearest import did_you_mean
+from starskip.cli.choice import did_you_mean
 from starskip.cli.setting_option import given_settings
 from starskip.errors import MissingSource, SourceError, printable
 from starskip.pinot.hybrid_tables import without_type

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from starskip.cli.advice_place import advice_place, config_and_store, person
+from starskip.cli.choice import did_you_mean
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.nearest import did_you_mean
 from starskip.errors import printable
 from starskip.extras import needing_extra
 from starskip.number_text import percent
@@ -136,7 +136,7 @@ def _text(entries: Sequence[LedgerEntry], exported: str) -> str:
 
 
 def _nothing(store: ArtefactStore, table: str) -> str:
-    from starskip.advisor.ledger.newest_entries import newest_entries
+    from starskip.advisor.ledger.ledger import newest_entries
 
     if not table:
         return "the ledger has no entries"

@@ -69,9 +69,11 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         document.find_modules()
         log_formats(formats)
     _spark_conf(document)
-    asked = arguments.tables or document.texts("tables")
+    configured = document.texts("tables")
+    asked = arguments.tables or configured
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     hybrids = _hybrids(table_configs) if asked else frozenset()
+    tables = with_halves(asked, hybrids)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
@@ -80,7 +82,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         settings=settings,
         started_at=arguments.started_at,
         run_id=arguments.run_id,
-        tables=frozenset(with_halves(asked, hybrids)) or None,
+        tables=frozenset(tables) or None,
         log_paths=[document.beside(item) for item in document.texts("sources.log_paths")],
         segments_root=_segments_root(document),
         table_config_paths=table_configs,
@@ -92,6 +94,8 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
         changed=_in_words(settings, arguments.changed),
+        is_of_some=bool(arguments.tables)
+        and not (configured and set(tables) >= set(with_halves(configured, hybrids))),
     )
 
 
