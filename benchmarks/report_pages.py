@@ -1,8 +1,9 @@
 """Print the time of each report page over a store of many tables and nights, and the bytes read and answered.
 
 Each page is asked for in a process of its own that has read nothing of the store yet ("cold"), then again
-("warm"). Airflow's part of a request, who may read what, is left out. Beside the overview stands the peer
-that it replaced: reading every table's report.json of one night.
+("warm"). Airflow's part of a request, who may read what and which runs are active, is left out. The page
+"What if" has a benchmark of its own, what_if.py, since its time is that of a table's query shapes. Beside the
+overview stands the peer that it replaced: reading every table's report.json of one night.
 
     make bench-ui ARGS="--tables 200 --nights 60"
 """
@@ -14,6 +15,7 @@ import os
 import sys
 import tempfile
 from dataclasses import dataclass
+from datetime import timedelta
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time
@@ -26,6 +28,7 @@ from many_tables import LAST_NIGHT, write_store  # noqa: E402
 
 DAG_ID = "index_advisor_nightly"
 NIGHT = LAST_NIGHT.isoformat()
+BEFORE = (LAST_NIGHT - timedelta(days=7)).isoformat()
 PAGES = (
     ("overview", f"/dags/{DAG_ID}/"),
     ("overview, filtered", f"/dags/{DAG_ID}/?like=eu&state=open&kind=star_tree"),
@@ -36,6 +39,9 @@ PAGES = (
     ("a table", f"/dags/{DAG_ID}/tables/{{table}}"),
     ("a table's history", f"/dags/{DAG_ID}/tables/{{table}}/history"),
     ("a table's report", f"/dags/{DAG_ID}/tables/{{table}}/{NIGHT}/evidence"),
+    ("two nights compared", f"/dags/{DAG_ID}/tables/{{table}}/compare?first={BEFORE}&second={NIGHT}"),
+    ("calendar", f"/dags/{DAG_ID}/calendar"),
+    ("calendar, a month", f"/dags/{DAG_ID}/calendar?first={LAST_NIGHT.replace(day=1)}&last={NIGHT}"),
 )
 """The pages: a name, and an address in which {table} is the first table of the store."""
 
@@ -53,16 +59,22 @@ class Asked:
 
 def page_client(folder: Path) -> Any:
     """Return a client of the pages over the store in ``folder``, for a reader who may read its DAG."""
+    from airflow.api_fastapi.common.db.common import _get_session
+    from airflow.api_fastapi.core_api.security import get_user
     from fastapi.testclient import TestClient
-    from starskip.airflow.report_pages import overview_pages
+    from starskip.airflow.report_pages import calendar_pages, overview_pages
     from starskip.airflow.report_pages.nightly_dags import NightlyDag
     from starskip.airflow.report_pages.pages import pages_app
     from starskip.airflow.report_pages.permitted_dags import permitted_dags
 
     app = pages_app()
     # There is no Airflow here whose parts could have stopped.
-    overview_pages.alarms = tuple
-    app.dependency_overrides[permitted_dags] = lambda: [NightlyDag(DAG_ID, "night.yaml", str(folder))]
+    for module in (overview_pages, calendar_pages):
+        module.alarms = tuple
+    calendar_pages.active_runs = lambda _dag, _session: {}
+    calendar_pages.is_permitted = lambda *_: True
+    dag = NightlyDag(DAG_ID, "night.yaml", str(folder))
+    app.dependency_overrides |= {permitted_dags: lambda: [dag], get_user: object, _get_session: object}
     return TestClient(app, raise_server_exceptions=False)
 
 

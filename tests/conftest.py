@@ -105,6 +105,14 @@ def pytest_collection_finish() -> None:
         raise pytest.UsageError("a test module imports Airflow, with the caller's home: import it in a test")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _great_expectations(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("quality"):
+        from gate_checks import import_great_expectations
+
+        import_great_expectations()
+
+
 @pytest.fixture(scope="session")
 def sample_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The rows of the sample's lineitem in one file, in the order of its segments."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from starskip.star_tree.range_positions import range_positions
+from starskip.star_tree.measures.measure_array import range_positions
 from starskip.star_tree.serving.star_tree import ScanRequest, StarTree
 
 Masks = Mapping[str, npt.NDArray[np.bool_]]

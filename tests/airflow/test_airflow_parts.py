@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import psutil
 import pytest
-from starskip.airflow.airflow_parts import AirflowParts
+from starskip.airflow.airflow_ui import AirflowParts
 from starskip.airflow.child_process import child_processes
 
 

@@ -19,8 +19,7 @@ from starskip.errors import ConfigError
 from starskip.night.experiments import note_experiment
 from starskip.reports.report_files import report_files
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for

@@ -7,8 +7,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from starskip.airflow import package_zip as module
-from starskip.airflow.package_zip import package_zip
+from starskip.airflow import spark_settings as module
+from starskip.airflow.spark_settings import package_zip
 
 
 def test_a_python_that_has_only_the_zip_imports_the_package_and_finds_its_templates(tmp_path: Path) -> None:

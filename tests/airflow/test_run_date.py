@@ -1,34 +1,57 @@
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
-from starskip.airflow.run_date import resolve_run_date
+from starskip.airflow.night_request import resolve_run_date
 from starskip.errors import ConfigError
 
 AFTER = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 
 
 def test_a_date_that_is_asked_for_is_the_night() -> None:
-    interval_start = datetime(2026, 11, 20, 2, tzinfo=UTC)
-    assert resolve_run_date("2026-11-18", interval_start, AFTER) == date(2026, 11, 18)
+    assert resolve_run_date("2026-11-18", AFTER - timedelta(days=1), AFTER, AFTER) == date(2026, 11, 18)
 
 
-def test_a_scheduled_run_is_about_the_day_its_interval_starts_in() -> None:
-    assert resolve_run_date(None, datetime(2026, 11, 20, 2, tzinfo=UTC), AFTER) == date(2026, 11, 20)
+@pytest.mark.parametrize(
+    ("length", "night"),
+    [
+        (timedelta(days=1), 20),
+        (timedelta(days=3), 18),  # over a weekend: Friday
+        (timedelta(weeks=1), 14),
+        (timedelta(hours=1), 20),
+        (timedelta(0), 20),  # of Airflow's trigger timetables
+    ],
+)
+def test_a_run_is_about_the_day_its_interval_starts_in_once_that_is_over(
+    length: timedelta, night: int
+) -> None:
+    assert resolve_run_date(None, AFTER - length, AFTER, AFTER) == date(2026, 11, night)
 
 
-def test_the_day_is_that_of_utc_whatever_the_zone_of_the_interval() -> None:
-    auckland = timezone(timedelta(hours=13))
-    assert resolve_run_date(None, datetime(2026, 11, 21, 9, tzinfo=auckland), AFTER) == date(2026, 11, 20)
+@pytest.mark.parametrize(
+    ("zone", "hour"), [("Pacific/Auckland", 2), ("Europe/Berlin", 2), ("America/New_York", 20)]
+)
+def test_the_day_is_that_of_utc_whatever_the_zone_of_the_schedule(zone: str, hour: int) -> None:
+    start = datetime(2026, 11, 20, hour, tzinfo=ZoneInfo(zone))
+    night = start.astimezone(UTC).date()
+    assert resolve_run_date(None, start, start + timedelta(days=1), AFTER) == night
+
+
+def test_no_day_is_read_before_it_is_over_where_clocks_go_forward() -> None:
+    """The interval of 23 hours starts and ends on the 8th of March by UTC."""
+    start, end = (datetime(2026, 3, day, 19, tzinfo=ZoneInfo("America/New_York")) for day in (7, 8))
+    assert start.astimezone(UTC).date() == end.astimezone(UTC).date() == date(2026, 3, 8)
+    assert resolve_run_date(None, start, end, AFTER) == date(2026, 3, 7)
 
 
 def test_a_run_without_an_interval_is_about_the_last_complete_day() -> None:
-    assert resolve_run_date(None, None, AFTER) == date(2026, 11, 20)
-    assert resolve_run_date(None, None, AFTER.replace(hour=0)) == date(2026, 11, 20)
+    assert resolve_run_date(None, None, None, AFTER) == date(2026, 11, 20)
+    assert resolve_run_date(None, None, None, AFTER.replace(hour=0)) == date(2026, 11, 20)
 
 
 def test_what_is_no_date_is_named() -> None:
     with pytest.raises(ConfigError, match="run_date '2026-13-01' is not a date") as error:
-        resolve_run_date("2026-13-01", None, AFTER)
+        resolve_run_date("2026-13-01", None, None, AFTER)
     assert error.value.setting == "run_date"

@@ -34,8 +34,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("de
 )
 def test_only_what_may_pass_is_tried_again(error: StarskipError, is_final: bool) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
-    from starskip.airflow.failed_tasks import failed_tasks, is_log_missing
-    from starskip.airflow.task_failure import failing_at_once
+    from starskip.airflow.task_failure import failed_tasks, failing_at_once, is_log_missing
 
     left: dict[str, Any] = {}
     task = SimpleNamespace(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.cli.config_template import config_template
+from starskip.cli.settings import config_template
 from starskip.night.configuration.config_document import _NESTED, _PLAIN, config_document
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 

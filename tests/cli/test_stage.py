@@ -45,6 +45,8 @@ def test_tables_and_settings_of_the_command_line(call: Call, config: Path) -> No
     assert result.exit_code == 0
     assert "select_indexes: tables 1, chosen indexes 1, " in result.stdout
     assert [line.partition(":")[0] for line in result.stdout.splitlines()] == list(STAGE_NAMES)
+    (report,) = (config.parent / "store" / "reports").rglob("*report.md")
+    assert "with other settings than the configuration's: advice.max_indexes = 1" in report.read_text()
 
 
 def test_a_setting_of_the_environment_counts(

@@ -56,16 +56,18 @@ def test_a_gate_skips_by_rule_so_that_the_last_task_still_runs(nightly: Any) -> 
     assert not any(task.ignore_downstream_trigger_rules for task in gates)
 
 
-def test_the_interval_of_a_scheduled_run_starts_in_the_night_it_is_about(nightly: Any) -> None:
+def test_a_scheduled_run_is_about_the_day_that_its_interval_starts_in(nightly: Any) -> None:
     from airflow.serialization.encoders import coerce_to_core_timetable
     from airflow.timetables.base import TimeRestriction
-    from starskip.airflow.run_date import resolve_run_date
+    from starskip.airflow.night_request import resolve_run_date
 
     timetable = coerce_to_core_timetable(nightly.timetable)
     restriction = TimeRestriction(datetime(2026, 11, 20, 2, tzinfo=UTC), None, True)
     info = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
     assert info.run_after == datetime(2026, 11, 21, 2, tzinfo=UTC)
-    assert resolve_run_date(None, info.data_interval.start, info.run_after) == date(2026, 11, 20)
+    assert resolve_run_date(None, info.data_interval.start, info.data_interval.end, info.run_after) == date(
+        2026, 11, 20
+    )
 
 
 @pytest.mark.parametrize("last_ran_days_ago", [None, 10, 1])
@@ -348,6 +350,7 @@ def checked(nightly: Any, **given: Any) -> dict[str, Any]:
 def run_of(**given: Any) -> SimpleNamespace:
     return SimpleNamespace(
         data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
+        data_interval_end=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type="manual",
         run_id="manual; rm -rf .",

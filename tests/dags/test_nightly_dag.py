@@ -94,10 +94,26 @@ def test_other_schedules_are_as_airflow_takes_them(make: Callable[..., Any]) -> 
     assert isinstance(make("night.yaml", schedule=[Asset("logs")]).timetable, AssetTriggeredTimetable)
 
 
-def test_a_run_without_a_data_interval_is_about_the_day_before_it() -> None:
-    from starskip.airflow.run_date import resolve_run_date
+def test_the_trigger_timetable_of_airflow_makes_runs_about_a_day_that_is_over() -> None:
+    """The data interval of its runs is the moment at which they start."""
+    from airflow.sdk import CronTriggerTimetable
+    from airflow.serialization.encoders import coerce_to_core_timetable
+    from airflow.timetables.base import TimeRestriction
+    from starskip.airflow.night_request import resolve_run_date
 
-    assert resolve_run_date(None, None, datetime(2026, 11, 21, 2, tzinfo=UTC)) == date(2026, 11, 20)
+    timetable = coerce_to_core_timetable(CronTriggerTimetable("0 2 * * *", timezone="UTC"))
+    restriction = TimeRestriction(datetime(2026, 11, 21, 2, tzinfo=UTC), None, True)
+    info = timetable.next_dagrun_info(last_automated_data_interval=None, restriction=restriction)
+    assert info.data_interval.start == info.data_interval.end == info.run_after
+    assert resolve_run_date(None, info.data_interval.start, info.data_interval.end, info.run_after) == date(
+        2026, 11, 20
+    )
+
+
+def test_a_run_without_a_data_interval_is_about_the_day_before_it() -> None:
+    from starskip.airflow.night_request import resolve_run_date
+
+    assert resolve_run_date(None, None, None, datetime(2026, 11, 21, 2, tzinfo=UTC)) == date(2026, 11, 20)
 
 
 def test_arguments_of_a_dag_pass_through_and_those_of_tasks_lie_over_ours(make: Callable[..., Any]) -> None:
@@ -127,6 +143,6 @@ def test_arguments_of_a_dag_pass_through_and_those_of_tasks_lie_over_ours(make: 
 
 
 def test_airflow_s_modules_stay_out_of_what_a_plugin_or_a_night_imports() -> None:
-    program = "import sys, starskip.airflow, starskip.airflow.run_date; print('airflow' in sys.modules)"
+    program = "import sys, starskip.airflow, starskip.airflow.night_request; print('airflow' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
     assert ran.stdout == "False\n", ran.stderr

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -20,6 +21,7 @@ from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries
 from starskip.advisor.run.night import Night
+from starskip.errors import ConfigError
 from starskip.night.new_advice import new_advice
 from starskip.number_text import percent
 from starskip.reports.advice_values import Interval
@@ -27,8 +29,7 @@ from starskip.reports.afterwards_evidence import Afterwards, LaterNight
 from starskip.reports.applied_evidence import AppliedAdvice
 from starskip.reports.report_files import report_files
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 
@@ -203,6 +204,45 @@ def test_a_notifier_that_fails_is_a_warning_and_the_others_get_every_message(
         send(notifiers, {}, Message("refuted", subject, [], "/"))
     assert got == ["refuted: one", "refuted: two {{ 1 }}"]
     assert "notify: warning: Keeping failed: " in capsys.readouterr().out
+
+
+def test_a_notifier_that_hangs_is_given_up_and_the_others_are_asked(
+    dag_bag: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from airflow.sdk import BaseNotifier
+    from starskip.airflow import notifications
+
+    got = []
+
+    class Hanging(BaseNotifier):
+        def notify(self, context: Any) -> None:
+            del context
+            threading.Event().wait(60)
+
+    class Keeping(BaseNotifier):
+        def notify(self, context: Any) -> None:
+            got.append(context["starskip"]["subject"])
+
+    monkeypatch.setattr(notifications, "_LONGEST_SEND_SECONDS", 0.2)
+    notifications.send([Hanging(), Keeping()], {}, notifications.Message("refuted", "one", [], "/"))
+    assert got == ["one"]
+    assert "notify: warning: Hanging failed: it took more than" in capsys.readouterr().out
+
+
+def test_what_is_no_notifier_is_told_when_the_dag_is_read(dag_bag: Any) -> None:
+    from airflow.providers.smtp.notifications.smtp import SmtpNotifier
+    from starskip.airflow import index_advisor_dag
+
+    for wrong in (SmtpNotifier, "slack"):
+        with pytest.raises(ConfigError, match="is no notifier"):
+            index_advisor_dag("night.yaml", notifiers=[wrong])
+
+
+def test_a_link_without_a_host_is_shown_and_leads_nowhere(dag_bag: Any) -> None:
+    from starskip.airflow.notifications import Message
+
+    assert Message("refuted", "s", [], "/dags/a&b").values()["html"] == "<p>/dags/a&amp;b</p>"
+    assert '<a href="https://a/dags/b">' in Message("refuted", "s", [], "https://a/dags/b").values()["html"]
 
 
 def test_the_task_is_there_with_notifiers_alone_and_no_run_is_judged_by_it(dag_bag: Any) -> None:

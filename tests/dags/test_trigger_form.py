@@ -6,7 +6,7 @@ and validate them before they create a run.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -176,8 +176,7 @@ def test_a_field_of_text_takes_what_is_typed_and_no_table_is_put_in_its_place(se
 
 
 def test_the_values_in_force_are_shown(served: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from starskip.airflow.configured_form import configured_form
-    from starskip.airflow.early_config import early_config
+    from starskip.airflow.configured_form import configured_form, early_config
 
     config = tmp_path / "night.yaml"
     config.write_text("settings: {advice: {max_indexes: 5, index_budget_bytes: 32 MiB}}\n")
@@ -212,8 +211,7 @@ def test_the_tables_to_choose_from_are_those_of_the_configuration(served: Any, t
 def test_a_configuration_that_cannot_be_read_leaves_a_form_to_type_tables_in(
     served: Any, text: str | None, tmp_path: Path
 ) -> None:
-    from starskip.airflow.configured_form import configured_form
-    from starskip.airflow.early_config import early_config
+    from starskip.airflow.configured_form import configured_form, early_config
 
     if text is not None:
         (tmp_path / "night.yaml").write_text(text)
@@ -331,13 +329,14 @@ def test_a_run_by_the_api_without_a_logical_date_is_about_the_day_before(served:
 def requested(
     params: Any,
     conf: Any,
-    interval: Any = datetime(2026, 11, 20, 2, tzinfo=UTC),
+    interval: Any = datetime(2026, 11, 21, 2, tzinfo=UTC),
     run_type: str = "manual",
 ) -> Any:
     from starskip.airflow.night_request import night_request
 
     run = SimpleNamespace(
-        data_interval_start=interval,
+        data_interval_start=interval and interval - timedelta(days=1),
+        data_interval_end=interval,
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type=run_type,
         run_id="manual",

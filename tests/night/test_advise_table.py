@@ -204,6 +204,18 @@ def test_a_sort_order_takes_the_room_that_k_leaves() -> None:
     assert order.detail.endswith(" of the entries in filters"), "beside an index no order is simulated"
 
 
+def test_an_index_that_a_person_keeps_is_not_dropped_meanwhile() -> None:
+    def decided(index: str, _saving: float) -> str:
+        return "it was rejected: the report of June needs it" if index == "without_inverted:c" else ""
+
+    shapes = [WANTS_B[0]]
+    question = TableQuestion(
+        "t", shapes, votes([WANTS_B]), table("bcd", "cd"), settings_with(), families_named("all")
+    )
+    assert dropped(advise_table(question)) == ["inverted:c", "inverted:d"]
+    assert dropped(advise_table(replace(question, decided_against=decided))) == ["inverted:d"]
+
+
 def test_what_was_decided_against_is_not_proposed_again_until_it_saves_more() -> None:
     """Another index takes its place in the choice, and the reason says who said what."""
     both: list[Vote] = [WANTS_B, (shape("c = 1", 50_000), "inverted:c", 50_000.0)]

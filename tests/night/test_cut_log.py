@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_checks import import_great_expectations
 from redacted_log import cut_log
 from settings_with import settings_with
 from starskip.advisor.families.families import families_named
@@ -20,11 +19,6 @@ DAY = SAMPLE / "logs" / "broker-2026-11-20.log.gz"
 LENGTH = 90
 SMALL = settings_with(window_rows_per_table=2_048, max_simulations_per_table=300, max_sampled_segments=2)
 WARNING = f"query texts of {LENGTH} characters are cut by the broker and not understood: "
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 def tuned(log: Path, **settings: Any) -> TuneAnswer:

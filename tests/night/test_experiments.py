@@ -22,8 +22,7 @@ from starskip.night.experiments import (
 )
 from starskip.night.expire_snapshots import expire_snapshots
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import EXPERIMENTS, Experiment
+from starskip.storage.artefact_store import EXPERIMENTS, ArtefactStore, Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
 

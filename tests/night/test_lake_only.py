@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gate_checks import import_great_expectations
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import ConfigError, SourceError
@@ -22,11 +21,6 @@ from starskip.night.configuration.night_from_config import NightArguments, night
 from starskip.night.quality.check_stage import check_stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @pytest.fixture

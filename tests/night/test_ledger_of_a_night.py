@@ -12,9 +12,9 @@ from starskip.advisor.deployment.advised_change import change_of_night
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.seen_applied import GONE
 from starskip.advisor.ledger.standing import LEAST_APPLICATIONS
 from starskip.advisor.ledger.standing import approved as approved_now
+from starskip.night.note_applied import GONE
 
 DECIDED = datetime(2026, 11, 19, 8, tzinfo=UTC)
 AGAIN = ("select_indexes", "write_report")
@@ -56,7 +56,7 @@ def test_what_was_rejected_is_left_out_and_what_was_missed_widens_intervals(lab:
     assert told["drift"] == "measured savings are 20.0 % of all entries less than predicted (5 applications)"
 
 
-TREE = {
+TREE: dict[str, Any] = {
     "dimensionsSplitOrder": ["l_shipmode", "l_linestatus"],
     "functionColumnPairs": ["COUNT__*", "SUM__l_tax"],
     "maxLeafRecords": 10_000,
@@ -102,8 +102,25 @@ def test_what_is_approved_is_seen_applied_in_the_config_once_and_gone_when_it_is
         (0.4, 0.6),
     )
     assert seen_with(list(first.columns), [written]) == []
+    richer = {
+        **written,
+        "functionColumnPairs": ["SUM__l_tax", "COUNT__*", "MAX__l_tax"],
+        "maxLeafRecords": 1000,
+    }
+    assert seen_with(["l_linestatus", *first.columns], [richer]) == [], "applied with more than was advised"
     assert seen_with(list(first.columns), []) == [(tree.name, "taken_back", GONE)]
     assert seen_with(list(first.columns), []) == []
     assert seen_with(list(first.columns), [written]) == [(tree.name, "applied", "")]
     # What is applied is not approved any more, what was never seen still is.
     assert [each.index.name for each in approved_now(ledger_entries(night.store))] == [other.name]
+
+
+def test_what_is_applied_is_not_gone_in_a_night_without_the_config(lab: Any) -> None:
+    """Segments of a deep store lack the indexes that servers build from the config."""
+    night = lab.run()
+    advice = change_of_night(night, "lineitem")
+    first = next(each for each in advice.indexes if each.family == "inverted")
+    applied = LedgerEntry("lineitem", DECIDED, "ann", Event.APPLIED, first, advice.source)
+    add_entries(night.store, [applied], created_at=DECIDED, created_by="test")
+    lab.run(replace(night, table_config_paths=[]), ["select_indexes"])
+    assert [each.event for each in ledger_entries(night.store)] == [Event.APPLIED]

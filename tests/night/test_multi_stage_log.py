@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_checks import import_great_expectations
 from settings_with import settings_with
 from starskip.advisor.families.families import families_named
 from starskip.advisor.run.stages import STAGE_NAMES
@@ -21,11 +20,6 @@ JOIN = (
     "AND (l_shipmode = 'AIR' OR Carrier = 'AA')"
 )
 BOTH = "[lineitem, airlineStats]"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 def tuned(root: Path, log: Path, tables: tuple[str, ...] = ()) -> TuneAnswer:

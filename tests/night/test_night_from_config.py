@@ -37,11 +37,14 @@ def night_of(
     text: str,
     environment: Mapping[str, str] | None = None,
     families: Sequence[str] = (),
+    tables: Sequence[str] = (),
     **settings: Any,
 ) -> Night:
     (folder / "night.yaml").write_text(text)
     started_at = datetime(2026, 11, 21, 2, tzinfo=UTC)
-    arguments = NightArguments(date(2026, 11, 20), "test", started_at, settings=settings, families=families)
+    arguments = NightArguments(
+        date(2026, 11, 20), "test", started_at, tables=tables, settings=settings, families=families
+    )
     return night_from_config(folder / "night.yaml", arguments, environment or {})
 
 
@@ -170,3 +173,23 @@ def test_a_hybrid_table_is_asked_for_by_its_name(tmp_path: Path) -> None:
     sources = "{log_paths: [l], segments_root: b, table_configs: [t.json]}"
     night = night_of(tmp_path, f"store: {{artefacts: a}}\nsources: {sources}\ntables: [t, u]\n")
     assert night.tables == {"t_OFFLINE", "t_REALTIME", "u"}
+    assert not night.is_of_some
+
+
+@pytest.mark.parametrize(
+    ("configured", "asked", "is_of_some"),
+    [
+        ("[]", (), False),
+        ("[t, u]", (), False),
+        ("[]", ("t",), True),
+        ("[t, u]", ("t",), True),
+        ("[t, u]", ("u", "t"), False),
+        ("[t]", ("t", "u"), False),
+        ("[t]", ("u",), True),
+    ],
+)
+def test_a_run_of_all_configured_tables_is_a_run_of_the_night(
+    tmp_path: Path, configured: str, asked: Sequence[str], *, is_of_some: bool
+) -> None:
+    text = f"store: {{artefacts: a}}\nsources: {{segments_root: b}}\ntables: {configured}\n"
+    assert night_of(tmp_path, text, tables=asked).is_of_some == is_of_some

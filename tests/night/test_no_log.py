@@ -13,7 +13,7 @@ import pytest
 from settings_with import settings_with
 from starskip.errors import SourceError
 from starskip.lake.lake_table import LakeTable
-from starskip.night.look_for_log import look_for_log
+from starskip.night.night_logs import look_for_log
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def test_a_look_at_the_log_finds_it_out(date_in_name: bool, lab: Any) -> None:
 
 
 def test_a_look_at_a_long_log_of_other_days_ends(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starskip.night.look_for_log._MOST_BYTES", 1_000)
+    monkeypatch.setattr("starskip.night.night_logs._MOST_BYTES", 1_000)
     look_for_log(lab.night(run_date=UNLOGGED))
 
 

@@ -24,12 +24,12 @@ from starskip.reports.published_reports import published_document, published_pag
 from starskip.reports.render_html import content_security_policy, keeps_policy
 from starskip.reports.report_files import report_files
 from starskip.reports.report_lists import (
+    ReportRow,
     neighbour_nights,
     night_rows,
     report_nights,
     table_rows,
 )
-from starskip.reports.report_row import ReportRow
 from starskip.reports.report_summary import SUMMARY, report_summary
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
@@ -335,8 +335,7 @@ def test_a_run_of_some_tables_neither_fails_nor_mends_a_night(
 ) -> None:
     night = night_of(tmp_path)
     for number, (problem, is_whole) in enumerate(runs):
-        tables = None if is_whole else frozenset("a")
-        note_run(replace(night, run_id=f"run {number}", tables=tables), problem, problem)
+        note_run(replace(night, run_id=f"run {number}", is_of_some=not is_whole), problem, problem)
     found = failed_run(night)
     assert (found.night_problem if found else None) == failed
     assert [each.run_id for each in night_runs(night)] == [f"run {n}" for n in range(len(runs))]
@@ -355,7 +354,7 @@ def test_no_number_of_runs_of_some_tables_hides_the_failure_of_a_night(tmp_path:
     night = night_of(tmp_path)
     note_run(night, "x", "x", is_log_missing=True)
     for number in range(30):
-        note_run(replace(night, run_id=f"run {number}", tables=frozenset("a")), None, None)
+        note_run(replace(night, run_id=f"run {number}", is_of_some=True), None, None)
     found = failed_run(night)
     assert found is not None and found.is_log_missing
     assert [each.run_id for each in night_runs(night)] == ["test", *(f"run {n}" for n in range(10, 30))]

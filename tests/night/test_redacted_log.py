@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_checks import import_great_expectations
 from redacted_log import redacted_log
 from settings_with import settings_with
 from starskip.advisor.families.families import families_named
@@ -22,11 +21,6 @@ ASKED = {"max_indexes": 3, "min_gain_ratio": 0.0}
 FEW_INSTANCES = {"instances_per_shape": 4}
 """For tests that look at no saving: literals are drawn for each instance of a shape, up to forty times."""
 FULL = "pinot.broker.query.log.sqlRedaction to none"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @cache

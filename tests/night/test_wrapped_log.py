@@ -8,17 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_checks import import_great_expectations
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality]
 
 DAY = Path(__file__).parents[2] / "include" / "sample" / "logs" / "broker-2026-11-20.log.gz"
 LINES = gzip.decompress(DAY.read_bytes()).decode().splitlines()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 def shipped(field: str) -> str:

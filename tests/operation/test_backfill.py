@@ -46,7 +46,7 @@ if "scheduler" in sys.orig_argv:
     import starskip.airflow.configured_form
     import starskip.airflow.night_outcome
     import starskip.night.quality.check_stage
-    import starskip.night.look_for_log
+    import starskip.night.night_logs
     from starskip.advisor.families.families import BUILT_IN
     from starskip.advisor.run.stages import STAGE_NAMES
     from starskip.night.stage_functions import stage_gate

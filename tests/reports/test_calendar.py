@@ -10,8 +10,15 @@ from pathlib import Path
 import pytest
 from starskip.advisor.run.night import Night
 from starskip.night.night_runs import NIGHT_RUNS, note_run
-from starskip.reports.calendar_year import CalendarYear, calendar_year, months_until
-from starskip.reports.night_days import DayState, NightDay, days_between, night_days
+from starskip.reports.night_days import (
+    CalendarYear,
+    DayState,
+    NightDay,
+    calendar_year,
+    days_between,
+    months_until,
+    night_days,
+)
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.settings import Settings
@@ -34,7 +41,6 @@ def report(night: Night) -> None:
 
 
 def test_each_day_says_what_became_of_it(night: Night) -> None:
-    some = frozenset(("lineitem",))
     of = [replace(night, run_date=FIRST + timedelta(days=each)) for each in range(9)]
     for each in (0, 1, 3, 5, 6):
         report(of[each])
@@ -42,8 +48,8 @@ def test_each_day_says_what_became_of_it(night: Night) -> None:
     note_run(of[1], "table orders was stopped", None)
     note_run(of[2], "night: parse failed", "parse failed")
     note_run(of[3], "night: no log", "no log", is_log_missing=True)
-    note_run(replace(of[4], tables=some), "unknown table x", "unknown table x")
-    note_run(replace(of[6], tables=some), None, None)
+    note_run(replace(of[4], is_of_some=True), "unknown table x", "unknown table x")
+    note_run(replace(of[6], is_of_some=True), None, None)
     active = {of[7].run_date: (DayState.QUEUED, "manual__1")}
     found = night_days(night, days_between(FIRST, FIRST + timedelta(days=8)), active)
     assert [(day.state, day.has_reports) for day in found] == [

@@ -14,7 +14,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.log_values import ShapeEvidence, Shapes
 from starskip.reports.page_links import PageLinks
 from starskip.reports.past_evidence import PastEvidence
-from starskip.reports.render_compare import render_compare
+from starskip.reports.render_pages import render_compare
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from starskip.reports.config_diff import MAX_LINES, config_diff
+from starskip.reports.config_block import MAX_LINES, config_diff
 from starskip.reports.evidence import Evidence
 
 Cases = dict[str, Callable[[], Evidence]]

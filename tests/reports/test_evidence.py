@@ -1,3 +1,5 @@
+"""Plans of the predicates of a shape, today and with the advice."""
+
 from __future__ import annotations
 
 from dataclasses import replace
@@ -6,10 +8,16 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starskip.advisor.families.access_rules import access_rules
+from starskip.advisor.families.index import Index
 from starskip.reports.advice_values import Interval
 from starskip.reports.evidence import Evidence
-from starskip.reports.evidence_bounds import thinned_bins, top_shapes
-from starskip.reports.log_values import LatencyBin, ShapeEvidence, Shapes
+from starskip.reports.log_values import LatencyBin, ShapeEvidence, Shapes, thinned_bins, top_shapes
+from starskip.reports.shapes_evidence import MAX_PREDICATES, shape_plan
+from starskip.sql.normalize_sql import normalize_sql
+
+RULES = access_rules("1.2.0")
+INVERTED, RANGE = Index("inverted", "a"), Index("range", "b")
 
 
 def shape(number: int, entries: int) -> ShapeEvidence:
@@ -62,3 +70,36 @@ def test_thinned_bins_keep_the_ends(limit: int, number: int) -> None:
     assert len(set(thinned)) == len(thinned)
     if number:
         assert (thinned[0], thinned[-1]) == (bins[0], bins[-1])
+
+
+def skeleton_of(condition: str) -> str:
+    return normalize_sql(f"SELECT COUNT(*) FROM t WHERE {condition}").skeleton
+
+
+@pytest.mark.parametrize(
+    ("condition", "today", "advised"),
+    [
+        ("a = 7", None, "inverted"),
+        ("a > 7", None, None),
+        ("b > 7", None, "range"),
+        ("s = 7", "sorted", "sorted"),
+        ("old = 7", "inverted", "inverted"),
+        ("other = 7", None, None),
+    ],
+)
+def test_a_predicate_is_answered_by_what_serves_it(
+    condition: str, today: str | None, advised: str | None
+) -> None:
+    (found,) = shape_plan(skeleton_of(condition), RULES, {"s"}, {Index("inverted", "old")}, {INVERTED, RANGE})
+    assert (found.today, found.advised) == (today, advised)
+
+
+def test_a_predicate_on_an_expression_names_its_columns() -> None:
+    (found,) = shape_plan(skeleton_of("a + b > 7"), RULES, (), (), {INVERTED})
+    assert (found.column, found.comparison, found.advised) == ("a, b", "within an expression", None)
+
+
+def test_what_cannot_be_understood_has_no_plan_and_a_long_one_is_cut() -> None:
+    assert shape_plan("SELECT FROM WHERE", RULES, (), (), ()) == ()
+    many = " OR ".join(f"c{i} = 7" for i in range(40))
+    assert len(shape_plan(skeleton_of(many), RULES, (), (), ())) == MAX_PREDICATES

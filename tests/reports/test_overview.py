@@ -190,6 +190,7 @@ def test_filters_keep_the_rank_and_say_what_they_left_out(night: Night) -> None:
 
     assert [name for _, name in shown(OverviewFilter())] == [*tables, "tree"]
     assert shown(OverviewFilter(like="T3")) == [("4", "t3")]
+    assert shown(OverviewFilter(like="t3_OFFLINE")) == [("4", "t3")], "as Pinot's own pages name it"
     assert shown(OverviewFilter(state="approved")) == [("4", "t3")]
     assert shown(OverviewFilter(kind="star_tree")) == [("7", "tree")]
     page = render_overview(LINKS, found, OverviewFilter("zz", "approved", "star_tree"))
@@ -333,7 +334,8 @@ def test_the_files_hold_what_the_page_shows(night: Night) -> None:
     assert "holds no query of it" in third["why"]
     rows = list(csv.DictReader(io.StringIO(overview_csv(found).decode("utf-8-sig"))))
     assert [row["table"] for row in rows] == ["a", "b", "c"]
-    assert rows[0]["states"] == "6_open 1_approved"
+    assert rows[0]["states"] == "6_open; 1_approved"
+    assert rows[0]["actions"].split("; ") == first["actions"], "the names of kinds and columns hold spaces"
 
 
 def test_a_store_without_a_night_has_an_empty_overview(night: Night) -> None:

@@ -13,7 +13,7 @@ from report_cases import CASES
 from starskip.reports.advice_values import ChosenAnswer
 from starskip.reports.evidence import Evidence
 from starskip.reports.render_html import content_security_policy, render_html
-from starskip.reports.render_table import report_sections
+from starskip.reports.render_pages import report_sections
 from starskip.reports.report_files import render_markdown
 
 

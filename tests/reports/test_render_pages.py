@@ -7,14 +7,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from html.parser import HTMLParser
+from urllib.parse import quote, urlsplit
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.reports.evidence import Evidence
 from starskip.reports.overview import Fault, Overview, TableRow
 from starskip.reports.overview_filter import OverviewFilter
-from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import page_content_security_policy
+from starskip.reports.page_links import PageLinks, is_page_name, page_name, table_of_page
 from starskip.reports.render_overview import render_overview
 from starskip.reports.render_pages import (
     Message,
@@ -22,11 +24,13 @@ from starskip.reports.render_pages import (
     render_message,
     render_night,
     render_report_frame,
+    render_table,
 )
-from starskip.reports.render_table import render_table
-from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.report_lists import ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
+from starskip.reports.template_environment import page_content_security_policy
 from starskip.reports.trend import TrendPoint
+from starskip.storage.staged_write import file_safe
 
 LINKS = PageLinks("/starskip")
 DAY = date(2026, 11, 20)
@@ -41,6 +45,9 @@ PAYLOADS = (
     "http://elsewhere.example/x.png",
     "<" * 5_000,
 )
+
+
+TABLES = st.one_of(st.text(max_size=200), st.text("ab.-_/%é<", max_size=6), st.text().map(file_safe))
 
 
 class Parsed(HTMLParser):
@@ -259,3 +266,47 @@ def test_chips_count_columns_and_no_functions(cases: dict[str, Callable[[], Evid
     (chip,) = re.findall(r'<span class="chip other">(?:(?!</span>).)*l_suppkey</code> .*?</span>', page)
     words = " ".join(re.sub("<[^>]+>", " ", chip).split())
     assert words == "star-tree l_shipdate , l_suppkey 1 function"
+
+
+@given(TABLES)
+def test_any_table_has_a_page_name_that_is_one_plain_path_segment(table: str) -> None:
+    name = page_name(table)
+    assert is_page_name(name)
+    assert quote(name, safe="") == name
+    assert name not in (".", "..")
+    assert page_name(table) == name
+
+
+@given(TABLES, TABLES)
+def test_two_tables_never_share_a_page(one: str, other: str) -> None:
+    assert (page_name(one) == page_name(other)) == (one == other)
+
+
+def test_a_table_that_is_called_like_the_page_of_another_has_a_page_of_its_own() -> None:
+    odd = "a/b"
+    imitation = page_name(odd)
+    assert page_name(imitation) != imitation
+    assert table_of_page(page_name(odd), [imitation, odd]) == odd
+
+
+def test_plain_names_stand_in_addresses_as_they_are() -> None:
+    links = PageLinks("/airflow/starskip")
+    assert links.report("lineitem", "2026-11-20") == "/airflow/starskip/tables/lineitem/2026-11-20"
+    assert links.document("db.orders", "2026-11-20", "report.md").endswith("/db.orders/2026-11-20/report.md")
+    assert links.index() == "/airflow/starskip/"
+
+
+@given(st.text(max_size=300).filter(lambda text: text.isprintable()))
+def test_a_filter_stays_within_the_query(like: str) -> None:
+    parts = urlsplit(PageLinks("/starskip").night("2026-11-20", like=like))
+    assert (parts.scheme, parts.netloc, parts.path, parts.fragment) == (
+        "",
+        "",
+        "/starskip/nights/2026-11-20",
+        "",
+    )
+
+
+def test_texts_that_no_page_is_called() -> None:
+    for text in ("", ".", "..", "../x", "a/b", "a b", "<script>", "-x", "x" * 200, "a\n", "é"):
+        assert not is_page_name(text)

@@ -18,8 +18,7 @@ from secondary_tables import CLOCK, Random, random_table, small_blocks
 from starskip.errors import StorageError
 from starskip.secondary import check_indexes as check_module
 from starskip.secondary import collect_entries, entry_hashes, run_files
-from starskip.secondary.check_blocks import DISORDERED, OUTSIDE, TORN, UNLIKE
-from starskip.secondary.check_indexes import check_indexes
+from starskip.secondary.check_indexes import DISORDERED, OUTSIDE, TORN, UNLIKE, check_indexes
 from starskip.secondary.lifecycle import create_indexes, optimize_indexes, refresh_indexes
 
 CASES = law_cases("STARSKIP_SECONDARY_CHECKS", 2)

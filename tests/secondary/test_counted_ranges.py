@@ -1,4 +1,7 @@
-"""Entries of a range are counted to 5 % and some at its ends; a count that is not exact has read no block."""
+"""Entries of a range are counted to 5 % and some at its ends; a count that is not exact has read no block.
+
+Units that hold survivors are counted as a look at every row counts them.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from skipping_tables import aged
 from starskip.secondary import IndexedTable, open_table
+from starskip.secondary.cost import Stride, TableLayout
+from starskip.secondary.entries import addresses_of, bitmap_of
 from starskip.secondary.lifecycle import create_indexes
 from starskip.secondary.postings import PostingReader
 from starskip.storage.files.bytes_read import counted_bytes
@@ -18,6 +25,9 @@ from starskip.storage.files.bytes_read import counted_bytes
 ROWS, MOST = 200_000, 1 << 30
 AT_ENDS = 300
 """Entries that blocks at the ends of a range have more or less than their spans tell, in three runs."""
+
+
+_POSITIONS = st.sets(st.one_of(st.integers(0, 60), st.integers(0, 5_000), st.integers(0, (1 << 32) - 1)))
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +83,18 @@ def test_keys_with_many_entries_are_counted_as_they_are(
     counted = PostingReader(state.segments).count(path)
     is_of_keys = "<" not in where
     assert abs(counted - truth[0][0]) <= (0 if is_of_keys else 0.05 * truth[0][0])
+
+
+@given(
+    st.dictionaries(st.integers(0, 30), _POSITIONS, max_size=6),
+    st.lists(st.integers(1, 3_000), min_size=1, max_size=3),
+)
+def test_units_are_those_of_the_rows(positions_of_files: dict[int, set[int]], rows: list[int]) -> None:
+    layout = TableLayout(1 << 33, tuple(Stride(each, {}, is_page=True) for each in rows))
+    found_at = {file: np.array(sorted(places), np.int64) for file, places in positions_of_files.items()}
+    addresses = [addresses_of(file, places) for file, places in found_at.items()]
+    bitmap = bitmap_of(np.concatenate([np.array([], np.uint64), *addresses]))
+    found = layout.units_holding({"segment": bitmap})
+    assert list(found) == [
+        sum(len(np.unique(places // each)) for places in found_at.values()) for each in rows
+    ]

@@ -18,8 +18,7 @@ from skipping_tables import aged
 from starskip.errors import StorageError
 from starskip.predicates.ordered_values import order_keys
 from starskip.secondary import build_run, open_table, run_files
-from starskip.secondary.check_blocks import UNLIKE
-from starskip.secondary.check_indexes import check_indexes
+from starskip.secondary.check_indexes import UNLIKE, check_indexes
 from starskip.secondary.fences import FENCES, Fences, fences_of
 from starskip.secondary.key_range import KeyRange
 from starskip.secondary.lifecycle import create_indexes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import SparkSession
 from starskip.errors import StarskipError
-from starskip.spark import java_version
-from starskip.spark.java_version import require_java
+from starskip.spark import command_session
+from starskip.spark.command_session import require_java
 
 pytestmark = pytest.mark.spark
 
@@ -16,10 +16,10 @@ def test_an_older_pyspark_is_refused_on_a_newer_java(
 ) -> None:
     require_java(spark)
     # The machine of the tests has one Java, which counts as too new here.
-    monkeypatch.setattr(java_version, "_NEWEST_JAVA_BEFORE_4_2", 16)
+    monkeypatch.setattr(command_session, "_NEWEST_JAVA_BEFORE_4_2", 16)
     for version in ("4.0.4", "4.1.3"):
-        monkeypatch.setattr(java_version, "__version__", version)
+        monkeypatch.setattr(command_session, "__version__", version)
         with pytest.raises(StarskipError, match=rf"PySpark {version} does not run on Java \d+: let"):
             require_java(spark)
-    monkeypatch.setattr(java_version, "__version__", "4.2.0")
+    monkeypatch.setattr(command_session, "__version__", "4.2.0")
     require_java(spark)

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from starskip.advisor.workload.lake_queries import lake_queries
+from starskip.advisor.workload.lake_queries import TableLocations, lake_queries
 from starskip.advisor.workload.spark_events.event_logs import event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
-from starskip.advisor.workload.table_locations import TableLocations
 from starskip.lake.open_lake_table import iceberg_columns
 from starskip.lake.spark_types import spark_struct
 

@@ -1,6 +1,10 @@
+"""Golden files of shapes; ``python tests/sql/write_golden.py`` writes them anew."""
+
 from __future__ import annotations
 
+import runpy
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +16,102 @@ from starskip.sql.query_shape import MAX_PREDICATES, QueryShape, query_shape
 
 WHERE = "select count(*) from t where "
 SAME = "select count(*) from t where l_suppkey = 5 and l_shipmode in ('AIR')"
+
+
+HOSTILE = {
+    "identifier of a megabyte": "select " + "a" * 1_000_000 + " from t",
+    "quoted identifier of a megabyte": 'select "' + "a" * 1_000_000 + '" from t',
+    "unterminated string": WHERE + "a = '" + "x" * 90_000,
+    "unterminated name": WHERE + 'a = "' + "x" * 90_000,
+    "unterminated comment": "select a from t /*" + "x" * 90_000,
+    "brackets": WHERE + "(" * 50_000,
+    "closed brackets": WHERE + "(" * 40_000 + "a = 1" + ")" * 40_000,
+    "nots": WHERE + "not " * 20_000 + "a = 1",
+    "nots in brackets": WHERE + "not (" * 15_000 + "a = 1" + ")" * 15_000,
+    "minuses": WHERE + "a = " + "- " * 40_000 + "1",
+    "ors": WHERE + " or ".join(["a = 1"] * 10_000),
+    "ands of ranges": WHERE + " and ".join(["a > 1"] * 10_000),
+    "ors of ands": WHERE + " or ".join(["a = 1 and b = 2"] * 4_000),
+    "sums": WHERE + "a = " + "+".join("b" * 40_000),
+    "cases": WHERE + "a = " + "case when " * 3_000,
+    "nested cases": WHERE + "a = " + "case when a = 1 then 1 else " * 300 + "1" + " end" * 300,
+    "chained IN": WHERE + "a in " * 10_000 + "(1)",
+    "chained casts": WHERE + "cast(" * 50 + "a" + " as int)" * 50 + " = 1",
+    "arrows": "select " + "x -> " * 10_000 + "x from t",
+    "dotted name": WHERE + "a" + ".b" * 40_000 + " = 1",
+    "subscripts": WHERE + "a" + "[1]" * 20_000 + " = 1",
+    "select list": "select " + ",".join("a" * 45_000) + " from t",
+    "semicolons": "select a from t" + ";" * 90_000,
+    "statements": ";".join(["select a from t"] * 5_000),
+    "null bytes": "select a\x00 from t\x00 where b\x00 = 'x\x00y'",
+    "only slots": SLOT * 90_000,
+    "surrogates": "select \"\ud800\" from t where a = '\udfff'",
+    "control characters": "\x1b[2Jselect\x07 a from t where b = \x9b1",
+    "right to left": "select \u202ea from t where b = 1",
+    "braces": WHERE + "{" * 30_000,
+    "types": WHERE + "cast(a as " + "array<" * 10_000,
+    "with": "with " * 20_000 + "select a from t",
+    "unions": " union ".join(["select a from t"] * 4_000),
+    "long list": WHERE + "a in (" + ", ".join(map(str, range(200_000))) + ")",
+    "aliases of aliases": "select "
+    + ", ".join(f"a{n} as a{n + 1}" for n in range(3_000))
+    + " from t where a1 = 1",
+}
+fragments = st.sampled_from(
+    [
+        "select",
+        "from",
+        "where",
+        "and",
+        "or",
+        "not",
+        "in",
+        "between",
+        "like",
+        "is",
+        "null",
+        "(",
+        ")",
+        ",",
+        "=",
+        "<>",
+        "<",
+        ">",
+        "+",
+        "-",
+        "*",
+        "/",
+        ".",
+        ";",
+        "a",
+        "b",
+        "t",
+        "'x'",
+        "1",
+        "2.5",
+        "case",
+        "when",
+        "then",
+        "end",
+        "count(*)",
+        "group",
+        "by",
+        "order",
+        "limit",
+        "filter(",
+        "distinct",
+        "as",
+        "option(",
+        "cast(",
+        "upper(",
+        '"',
+        "`",
+        "[",
+        "]",
+        "true",
+    ]
+)
+WRITER = runpy.run_path(str(Path(__file__).with_name("write_golden.py")))
 
 
 def shape_of(sql: str) -> QueryShape:
@@ -74,47 +174,6 @@ def test_text_that_looks_like_a_slot_is_none(text: str) -> None:
     assert [slot for leaf in leaves(shape.filter) for slot in leaf.slots] == []
 
 
-HOSTILE = {
-    "identifier of a megabyte": "select " + "a" * 1_000_000 + " from t",
-    "quoted identifier of a megabyte": 'select "' + "a" * 1_000_000 + '" from t',
-    "unterminated string": WHERE + "a = '" + "x" * 90_000,
-    "unterminated name": WHERE + 'a = "' + "x" * 90_000,
-    "unterminated comment": "select a from t /*" + "x" * 90_000,
-    "brackets": WHERE + "(" * 50_000,
-    "closed brackets": WHERE + "(" * 40_000 + "a = 1" + ")" * 40_000,
-    "nots": WHERE + "not " * 20_000 + "a = 1",
-    "nots in brackets": WHERE + "not (" * 15_000 + "a = 1" + ")" * 15_000,
-    "minuses": WHERE + "a = " + "- " * 40_000 + "1",
-    "ors": WHERE + " or ".join(["a = 1"] * 10_000),
-    "ands of ranges": WHERE + " and ".join(["a > 1"] * 10_000),
-    "ors of ands": WHERE + " or ".join(["a = 1 and b = 2"] * 4_000),
-    "sums": WHERE + "a = " + "+".join("b" * 40_000),
-    "cases": WHERE + "a = " + "case when " * 3_000,
-    "nested cases": WHERE + "a = " + "case when a = 1 then 1 else " * 300 + "1" + " end" * 300,
-    "chained IN": WHERE + "a in " * 10_000 + "(1)",
-    "chained casts": WHERE + "cast(" * 50 + "a" + " as int)" * 50 + " = 1",
-    "arrows": "select " + "x -> " * 10_000 + "x from t",
-    "dotted name": WHERE + "a" + ".b" * 40_000 + " = 1",
-    "subscripts": WHERE + "a" + "[1]" * 20_000 + " = 1",
-    "select list": "select " + ",".join("a" * 45_000) + " from t",
-    "semicolons": "select a from t" + ";" * 90_000,
-    "statements": ";".join(["select a from t"] * 5_000),
-    "null bytes": "select a\x00 from t\x00 where b\x00 = 'x\x00y'",
-    "only slots": SLOT * 90_000,
-    "surrogates": "select \"\ud800\" from t where a = '\udfff'",
-    "control characters": "\x1b[2Jselect\x07 a from t where b = \x9b1",
-    "right to left": "select \u202ea from t where b = 1",
-    "braces": WHERE + "{" * 30_000,
-    "types": WHERE + "cast(a as " + "array<" * 10_000,
-    "with": "with " * 20_000 + "select a from t",
-    "unions": " union ".join(["select a from t"] * 4_000),
-    "long list": WHERE + "a in (" + ", ".join(map(str, range(200_000))) + ")",
-    "aliases of aliases": "select "
-    + ", ".join(f"a{n} as a{n + 1}" for n in range(3_000))
-    + " from t where a1 = 1",
-}
-
-
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_parsed_or_refused(name: str) -> None:
@@ -146,62 +205,6 @@ def test_deep_text_is_refused_wherever_the_stack_already_stands() -> None:
     at_depth(sys.getrecursionlimit() // 2)
 
 
-fragments = st.sampled_from(
-    [
-        "select",
-        "from",
-        "where",
-        "and",
-        "or",
-        "not",
-        "in",
-        "between",
-        "like",
-        "is",
-        "null",
-        "(",
-        ")",
-        ",",
-        "=",
-        "<>",
-        "<",
-        ">",
-        "+",
-        "-",
-        "*",
-        "/",
-        ".",
-        ";",
-        "a",
-        "b",
-        "t",
-        "'x'",
-        "1",
-        "2.5",
-        "case",
-        "when",
-        "then",
-        "end",
-        "count(*)",
-        "group",
-        "by",
-        "order",
-        "limit",
-        "filter(",
-        "distinct",
-        "as",
-        "option(",
-        "cast(",
-        "upper(",
-        '"',
-        "`",
-        "[",
-        "]",
-        "true",
-    ]
-)
-
-
 @settings(max_examples=300)
 @given(words=st.lists(fragments, max_size=30), is_query=st.booleans())
 def test_any_mixture_of_words_is_a_shape_or_refused(words: list[str], is_query: bool) -> None:
@@ -214,3 +217,10 @@ def test_any_mixture_of_words_is_a_shape_or_refused(words: list[str], is_query: 
     assert all(0 <= position < len(cut.literals) for position in positions)
     if isinstance(shape.limit, Slot):
         assert shape.limit.position < len(cut.literals)
+
+
+@pytest.mark.parametrize("path", sorted(WRITER["FOLDER"].glob("*.txt")), ids=lambda path: path.stem)
+def test_queries_read_as_their_golden_file(path: Path) -> None:
+    text = path.read_text()
+    assert WRITER["golden_file"](text) == text
+    assert len(WRITER["queries_of"](text)) >= 10

@@ -1,7 +1,8 @@
 """The golden files of the reports: which there are, and what they should hold.
 
 Two nights stand whole. In the page and the JSON of each other night, a part that one of the two also has is a
-mark with that night's name. A part that comes or goes is seen nevertheless.
+mark with that night's name. A part that comes or goes is seen nevertheless. The style sheet is a mark, too,
+where it stands to the letter: report.css is read by itself.
 
 SVG pictures are left out of the golden pages: their text hangs on vl-convert's version and on the machine's
 fonts. test_charts.py looks at what is in them instead.
@@ -17,10 +18,12 @@ from typing import Any
 
 from report_cases import CASES
 from starskip.reports.report_files import report_files
+from starskip.reports.template_environment import template_text
 
 FOLDER = Path(__file__).parents[1] / "data" / "reports"
 NAMES = tuple(name for name in CASES if name != "long_names")
 _WHOLE = ("lineitem", "milliseconds")
+_STYLE = "report.css"
 
 
 def golden_files(name: str) -> dict[str, str]:
@@ -34,7 +37,7 @@ def golden_files(name: str) -> dict[str, str]:
 @cache
 def _files(name: str) -> dict[str, str]:
     return {
-        Path(file).suffix: _without_pictures(content.decode())
+        Path(file).suffix: _without_pictures(content.decode()).replace(template_text(_STYLE), f"{_STYLE}\n")
         for file, content in report_files(CASES[name]()).items()
     }
 

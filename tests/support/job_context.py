@@ -10,6 +10,7 @@ from typing import Any
 def context_of(nightly: Any) -> dict[str, Any]:
     run = SimpleNamespace(
         data_interval_start=datetime(2026, 11, 20, 2, tzinfo=UTC),
+        data_interval_end=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_after=datetime(2026, 11, 21, 2, tzinfo=UTC),
         run_type="manual",
         run_id="manual",

@@ -27,8 +27,11 @@ from report_data import (
     tree_actions,
 )
 from starskip.advisor.families.skipping.report.section_data import SkippingIndexes
-from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
-from starskip.advisor.families.star_tree.star_tree_entry import star_tree_entry, star_tree_words
+from starskip.advisor.families.star_tree.report.star_tree_evidence import (
+    StarTreeEvidence,
+    star_tree_entry,
+    star_tree_words,
+)
 from starskip.advisor.run.gate_verdicts import GateCheck
 from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
@@ -45,13 +48,13 @@ from starskip.reports.advice_values import (
     TimeSavingEvidence,
 )
 from starskip.reports.evidence import Evidence, Summary
-from starskip.reports.evidence_bounds import top_shapes
 from starskip.reports.log_values import (
     DamagedSegment,
     DataQuality,
     LatencyEvidence,
     RejectedExample,
     TimesEvidence,
+    top_shapes,
 )
 
 

@@ -16,9 +16,8 @@ from starskip.reports.overview_filter import OverviewFilter
 from starskip.reports.page_links import PageLinks
 from starskip.reports.render_html import render_html
 from starskip.reports.render_overview import render_overview
-from starskip.reports.render_pages import render_history, render_night, render_report_frame
-from starskip.reports.render_table import render_table
-from starskip.reports.report_row import ReportRow, RowPage
+from starskip.reports.render_pages import render_history, render_night, render_report_frame, render_table
+from starskip.reports.report_lists import ReportRow, RowPage
 from starskip.reports.report_summary import report_summary
 from starskip.reports.trend import TrendPoint
 

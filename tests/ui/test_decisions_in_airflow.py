@@ -34,7 +34,7 @@ from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_files
 from starskip.reports.report_summary import report_summary
 from starskip.settings import Settings
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import Experiment
 
 pytestmark = [pytest.mark.ui, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import click
 
-from starskip.airflow.airflow_environment import airflow_environment, has_file_database
-from starskip.airflow.followed_command import follow_command
-from starskip.airflow.private_home import private_home
+from starskip.airflow.airflow_environment import airflow_environment, has_file_database, private_home
+from starskip.airflow.child_process import follow_command
 
 APPLY_POOL = ("index_advisor_apply", "1", "One Pinot table at a time")
 """Name, slots and description of the pool of the checkout's DAG that applies advice."""

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, Any
 
+import click
 import psutil
+
+from starskip.airflow.progress_line import progress_text
+from starskip.errors import printable
+from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 _STOP_SECONDS = 30
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+_RAISED = re.compile(r"(?:\w+\.)*[A-Z]\w*(?:Error|Exception): (.+)")
 
 
 @contextmanager
@@ -136,3 +146,29 @@ def _is_alive(process: psutil.Process) -> bool:
     with suppress(psutil.Error):
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     return False
+
+
+def follow_command(
+    command: Sequence[str], environment: Mapping[str, str], log: Path
+) -> tuple[int, str | None]:
+    """Run ``command`` into ``log``, show its progress; return its exit code and the last exception's text."""
+    reason, started = None, time.monotonic()
+    text_of = {"encoding": "utf-8", "errors": "replace"}
+    try:
+        with (
+            log.open("a", encoding="utf-8") as full,
+            child_process(command, environment, subprocess.PIPE, **text_of) as process,
+        ):
+            assert process.stdout is not None
+            for line in process.stdout:
+                full.write(line)
+                text = progress_text(line)
+                if text is not None:
+                    click.echo(f"  {time.monotonic() - started:5.0f} s  {text}")
+                elif raised := _RAISED.match(line):
+                    reason = printable(raised[1], 2000)
+            return process.wait(), reason
+    except OSError as error:
+        if not is_full_disk(error):
+            raise
+        raise click.ClickException(str(full_disk(error, log.parent))) from None

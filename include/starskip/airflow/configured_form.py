@@ -1,10 +1,15 @@
-"""The trigger form for the configuration of the nights: its tables to suggest, and the values in force."""
+"""The configuration of a DAG's nights, as far as it can be read early, and the trigger form made of it.
+
+The report pages are shown by the API server, which may not see the file of the configuration: what they need
+of it travels in the DAG, as Airflow stores it.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,15 +17,15 @@ from typing import Any
 from airflow.sdk import Param
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.airflow.early_config import EarlyConfig
 from starskip.airflow.night_request import PUBLISH, TABLE_NAME_PATTERN
 from starskip.errors import StarskipError
-from starskip.night.configuration.config_document import ConfigDocument
+from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.settings import Settings
 from starskip.settings.declared import Declared
 from starskip.settings.environment import environment_overrides
 from starskip.settings.overrides import with_overrides
 from starskip.settings.setting_value import shown_value
+from starskip.storage.files.object_url import object_url
 
 SHOWN = (
     "advice.max_indexes",
@@ -160,3 +165,40 @@ def _schema(declared: Declared, kinds: Sequence[str], in_force: str) -> dict[str
     # says "Bad Request", and quotes the schema where nobody looks.
     of_number = {int: ["integer"], float: ["number"]}.get(declared.kind, [])
     return {"type": ["null", "string", *of_number], "maxLength": 200, "examples": _EXAMPLES[declared.place]}
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyConfig:
+    """A configuration by its place; without a document it lies in an object store, or has a ``problem``."""
+
+    place: str
+    document: ConfigDocument | None
+    problem: str = ""
+
+    def report_source(self) -> dict[str, Any]:
+        """Return what the report pages need, as JSON: where the store is, and which tables are configured.
+
+        A configuration in an object store is named alone: the pages read it themselves.
+        """
+        if self.document is None:
+            return {"config": self.place, "problem": self.problem}
+        try:
+            store = self.document.beside(self.document.text("store.artefacts"))
+            tables = self.document.texts("tables")
+        except StarskipError as error:
+            return {"config": self.place, "problem": str(error)}
+        return {"config": self.place, "store": store, "tables": tables}
+
+
+def early_config(place: str) -> EarlyConfig:
+    """Read the configuration, unless it lies in an object store.
+
+    Airflow imports a DAG file too often to wait for a network, and a configuration that is wrong must not
+    lose the DAG: its first task reports the fault.
+    """
+    try:
+        return EarlyConfig(place, None if object_url(place) else config_document(place))
+    except StarskipError as error:
+        return EarlyConfig(place, None, str(error))
+    except OSError as error:
+        return EarlyConfig(place, None, f"cannot read the configuration {place}: {error.strerror}")

@@ -7,17 +7,17 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, printable
 from starskip.settings.environment import settings_environment
 
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
+
 
 NIGHT_PARAMS = ("run_date", "tables", "publish")
 """The params that are no settings."""
@@ -116,7 +116,9 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
     # Built artefacts are current state: days of the past and experiments only advise.
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
     return NightRequest(
-        run_date=resolve_run_date(params["run_date"], run.data_interval_start, run.run_after),
+        run_date=resolve_run_date(
+            params["run_date"], run.data_interval_start, run.data_interval_end, run.run_after
+        ),
         run_id=run.run_id,
         config=config,
         tables=asked_tables(params["tables"]),
@@ -203,3 +205,27 @@ def _text(name: str, value: Any) -> str:
             setting=name,
         )
     return text
+
+
+def resolve_run_date(
+    asked: str | None, start: datetime | None, end: datetime | None, run_after: datetime
+) -> date:
+    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
+
+    ``start``, ``end``: of the interval. A day that is not over at its end is not read yet: the night is the
+    day before, as of an hourly run, and of Airflow's trigger timetables, whose intervals have no length. A
+    run that the API triggers without a logical date has no interval: it is about the day before
+    ``run_after``. A *logical date* is never used, since it starts the interval of a scheduled run and ends
+    the interval of a manual one.
+
+    Raises ConfigError if ``asked`` is not a date.
+    """
+    if asked is not None:
+        try:
+            return date.fromisoformat(asked)
+        except ValueError:
+            raise ConfigError(
+                f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
+            ) from None
+    complete = (end or run_after).astimezone(UTC).date() - timedelta(days=1)
+    return min(start.astimezone(UTC).date(), complete) if start is not None else complete

@@ -26,9 +26,9 @@ advice stands, and the report says what failed.
 **Backfills** advise and build nothing: what is built is current state, and the newest night's alone.
 
 **Which night** a run is about: the param `run_date`; without it the day (UTC) in which the data interval
-starts. So the scheduled run of 02:00 is about the day before, a backfill about each day that it names, and
-a manual run about the last complete day. A run without a data interval is about the day before it. Running a
-night again replaces exactly that night.
+starts, or the day before if that is not over when it ends. So the scheduled run of 02:00 is about the day
+before, a backfill about each day that it names, and a manual run about the last complete day. A run without a
+data interval is about the day before it. Running a night again replaces exactly that night.
 
 **A run with other settings** than the configuration's is an experiment: its reports are marked and kept
 beside the night's advice, and nothing is built. The param `publish` says otherwise: `yes` publishes all the
@@ -59,16 +59,14 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
-from starskip.airflow.configured_form import configured_form
+from starskip.airflow.configured_form import configured_form, early_config
 from starskip.airflow.connections import Connections
-from starskip.airflow.early_config import early_config
-from starskip.airflow.failed_tasks import failed_tasks, is_log_missing, task_states
 from starskip.airflow.night_request import night_request
 from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.task_failure import FAILURE, failing_at_once
+from starskip.airflow.task_failure import FAILURE, failed_tasks, failing_at_once, is_log_missing, task_states
 
 # Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.

@@ -17,12 +17,11 @@ from pathlib import Path
 import click
 
 from starskip.airflow.airflow_database import migrate_database
-from starskip.airflow.airflow_environment import airflow_environment
+from starskip.airflow.airflow_environment import airflow_environment, private_home
+from starskip.airflow.child_process import follow_command
 from starskip.airflow.connections import Connections
-from starskip.airflow.followed_command import follow_command
 from starskip.airflow.night_request import PUBLISH
 from starskip.airflow.night_summary import night_summary
-from starskip.airflow.private_home import private_home
 from starskip.airflow.report_places import DAG_ID
 from starskip.airflow.unfinished_runs import noted_run
 from starskip.errors import StarskipError

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseNotifier, task
 from airflow.sdk.configuration import conf as airflow_conf
+from airflow.sdk.exceptions import AirflowTaskTimeout
+from airflow.sdk.execution_time.timeout import timeout
 
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import run_page, run_reports
 from starskip.airflow.task_failure import FAILURE
-from starskip.errors import StarskipError, printable
+from starskip.errors import ConfigError, StarskipError, printable
 from starskip.number_text import percent
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 _MOST_LINES = 20
 _LONGEST_LINE = 400
 _LONGEST_SUBJECT = 150
+_LONGEST_SEND_SECONDS = 60
+_TOO_LONG = f"it took more than {_LONGEST_SEND_SECONDS} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +59,21 @@ class Message:
 def notify_task(notifiers: Sequence[BaseNotifier], messages: Callable[[Any], Iterator[Message]]) -> Any:
     """Return a task for the end of a DAG that sends the ``messages`` of its run.
 
-    It is a teardown, which Airflow runs whatever came before, and by which it judges no run.
+    It is a teardown, which Airflow runs whatever came before, and by which it judges no run. Raises
+    ConfigError for what is no notifier, such as its class.
     """
+    for each in notifiers:
+        if isinstance(each, type) or not callable(each):
+            raise ConfigError(
+                f"notifiers: {printable(repr(each), 100)} is no notifier: make one, as SmtpNotifier(...)",
+                setting="notifiers",
+            )
 
     @task(task_id="notify", retries=0)
     def notify(**context: Any) -> list[str]:
         """Send the messages of this run."""
+        if _base_url() == "/":
+            show_progress("notify: warning: links are without a host: set base_url in Airflow's [api]")
         return [send(notifiers, context, each) for each in messages(context)]
 
     return notify().as_teardown()
@@ -73,9 +86,11 @@ def send(notifiers: Sequence[BaseNotifier], context: Any, message: Message) -> s
         name = type(each).__name__
         try:
             # A notifier puts what it renders in the place of its templates, and these into the context.
-            copy(each)({**context, "starskip": values})
+            # One that hangs would keep its run from ending, and all later nights waiting.
+            with timeout(_LONGEST_SEND_SECONDS, _TOO_LONG):  # type: ignore[no-untyped-call]
+                copy(each)({**context, "starskip": values})
             show_progress(f"notify: {name}: {values['subject']}")
-        except Exception as error:
+        except (Exception, AirflowTaskTimeout) as error:
             show_progress(f"notify: warning: {name} failed: {printable(str(error), _LONGEST_LINE)}")
     return values["subject"]
 
@@ -84,7 +99,7 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
     """Yield the messages about a night: of an experiment only its failure, of a backfill none."""
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_advice
-    from starskip.reports.refuted_tonight import refuted_tonight
+    from starskip.reports.applied_of_table import refuted_tonight
 
     run = context["dag_run"]
     if run.run_type == "backfill":
@@ -148,6 +163,8 @@ def _base_url() -> str:
 
 
 def _anchor(link: str) -> str:
+    if link.startswith("/"):
+        return escape(link)  # a mail has no host that it could be of
     return f'<a href="{escape(link)}">{escape(link)}</a>'
 
 

@@ -25,10 +25,9 @@ from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.airflow.connections import Connections
 from starskip.airflow.job_processes import end_processes, job_processes, with_descendants
 from starskip.airflow.night_request import night_request
-from starskip.airflow.package_zip import package_zip
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, run_reports
-from starskip.airflow.spark_settings import connection_settings, may_be_secret, secret_file
+from starskip.airflow.spark_settings import connection_settings, may_be_secret, package_zip, secret_file
 from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.errors import BAD_INPUT, ConfigError, printable
 from starskip.night.submitting_process import SUBMITTED_BY
@@ -94,7 +93,7 @@ class SparkStageOperator(SparkSubmitOperator):
         """Submit the job, wait for it, and return its counts."""
         # The DAG file imports this module, so the task that submits a job imports what reads a night.
         from starskip.night.configuration.night_from_config import spark_settings
-        from starskip.night.look_for_log import look_for_log
+        from starskip.night.night_logs import look_for_log
 
         with failing_at_once(context):
             self.connections.use(os.environ)

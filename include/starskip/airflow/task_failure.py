@@ -1,8 +1,8 @@
-"""Translate errors of Starskip to Airflow failures with a one-line reason, kept for the run's last task."""
+"""Translate errors of Starskip to Airflow failures with a one-line reason, for the run's last task."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from tempfile import gettempdir
 from typing import Any
@@ -43,3 +43,22 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         reason = str(full_disk(error, error.filename or gettempdir()))
         note_failure(context, reason)
         raise AirflowException(reason) from None
+
+
+def task_states(context: Mapping[str, Any]) -> dict[str, str]:
+    """Return the state of each task of the run that ``context`` belongs to."""
+    run = context["dag_run"]
+    of_runs = context["ti"].get_task_states(dag_id=run.dag_id, run_ids=[run.run_id])
+    return {task: str(state) for task, state in of_runs.get(run.run_id, {}).items()}
+
+
+def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[str, str]:
+    """Return the tasks that failed themselves, each with the reason that it left."""
+    failed = [task for task, state in states.items() if state == "failed"]
+    reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
+    return {task: reason or "its log says why" for task, reason in reasons.items()}
+
+
+def is_log_missing(context: Mapping[str, Any], failed: Collection[str]) -> bool:
+    """Return whether one of the ``failed`` tasks has found no log of the night."""
+    return any(context["ti"].xcom_pull(task_ids=task, key=NO_LOG) for task in failed)

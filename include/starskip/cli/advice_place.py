@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from starskip.cli.choice import did_you_mean
 from starskip.cli.setting_option import given_settings
 from starskip.errors import MissingSource, SourceError, printable
 from starskip.pinot.hybrid_tables import without_type
@@ -19,6 +20,7 @@ from starskip.settings import Settings
 
 if TYPE_CHECKING:
     from starskip.advisor.ledger.advised_index import AdvisedChange
+    from starskip.advisor.ledger.entry import LedgerEntry
     from starskip.advisor.run.night import Night
     from starskip.advisor.workload.shape_workload import ShapeWorkload
     from starskip.storage.artefact_store import ArtefactStore
@@ -69,16 +71,19 @@ class AdvicePlace:
     def advice(self, recommendation: str, table: str, config: Mapping[str, Any]) -> AdvisedChange:
         """Return the advice that was asked for."""
         from starskip.advisor.deployment.advised_change import change_of_file
-        from starskip.advisor.ledger.ledger import ledger_entries
         from starskip.advisor.ledger.standing import approved_advice
 
         if not recommendation:
-            # A table of one half is known by its name without the type.
-            entries = ledger_entries(self.store, table) or ledger_entries(self.store, without_type(table)[0])
-            return approved_advice(table, entries)
+            return approved_advice(table, self.entries(table))
         if Path(recommendation).is_file():
             return change_of_file(recommendation, table, config)
         return night_advice(self.night, recommendation, table)
+
+    def entries(self, table: str) -> list[LedgerEntry]:
+        """Return the ledger's entries of a table; one of one half is known by its name without the type."""
+        from starskip.advisor.ledger.ledger import ledger_entries
+
+        return ledger_entries(self.store, table) or ledger_entries(self.store, without_type(table)[0])
 
     def shapes(self, advice: AdvisedChange, logs: Sequence[str]) -> Sequence[ShapeWorkload]:
         """Return the workload to replay."""
@@ -98,8 +103,7 @@ def night_advice(night: Night | None, recommendation: str, table: str) -> Advise
             f"{printable(recommendation, 200)}: is no file; a night needs --config", source=recommendation
         )
     if recommendation in NEWEST and not (recommendation := newest_advice(night.store, table)):
-        name = printable(table, 100)
-        raise MissingSource(f"table {name}: no night has advice on it; run a night", source=table)
+        raise MissingSource(_unadvised(night, table), source=table)
     try:
         asked = date.fromisoformat(recommendation)
     except ValueError:
@@ -108,6 +112,18 @@ def night_advice(night: Night | None, recommendation: str, table: str) -> Advise
             source=recommendation,
         ) from None
     return change_of_night(replace(night, run_date=asked), table)
+
+
+def _unadvised(night: Night, table: str) -> str:
+    """Return that no night has advice on a table, with the names that its own may have been meant for."""
+    name = printable(table, 100)
+    newest = max(night.store.run_dates("recommendations"), default="")
+    snapshot = night.store.snapshot("recommendations", newest) if newest else None
+    if snapshot is None:
+        return f"table {name}: no night has advice on it; run a night"
+    known = printable(", ".join(sorted(snapshot.tables)), 300)
+    meant = did_you_mean(without_type(table)[0], snapshot.tables)
+    return f"table {name}: no night has advice on it.{meant or f' That of {newest} has advice on {known}'}"
 
 
 def advice_place(config: str, store: str, settings_given: Mapping[str, Any]) -> AdvicePlace:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import click
 
-from starskip.cli.nearest import did_you_mean
+from starskip.cli.choice import did_you_mean
 from starskip.cli.to_stderr import verbosity_options
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from starskip.cli.advice_place import advice_place, config_and_store, person
+from starskip.cli.choice import did_you_mean
 from starskip.cli.format_option import echo_result, format_option
 from starskip.errors import printable
 from starskip.extras import needing_extra
@@ -16,6 +17,7 @@ from starskip.number_text import percent
 
 if TYPE_CHECKING:
     from starskip.advisor.ledger.entry import LedgerEntry
+    from starskip.storage.artefact_store import ArtefactStore
 
 
 @click.command(name="decide")
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 @click.option(
     "--approve", is_flag=True, help="Approve: the DAG index_advisor_apply, or pinot apply, applies it."
 )
-@click.option("--reject", default="", metavar="REASON", help="Reject: not proposed again for a while.")
+@click.option("--reject", default=None, metavar="REASON", help="Reject: not proposed again for a while.")
 @click.option(
     "--defer-until",
     "until",
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 def decide(
     table: str,
     approve: bool,
-    reject: str,
+    reject: str | None,
     until: datetime | None,
     recommendation: str,
     indexes: Sequence[str],
@@ -74,31 +76,43 @@ def decide(
       starskip decide --config night.yaml
       starskip decide --config night.yaml --export ledger
     """  # noqa: D301 - click reads the character \b as "keep these lines"
-    from starskip.advisor.ledger.decisions import Decision
+    from starskip.advisor.ledger.decisions import Decision, may_wait_for
     from starskip.advisor.ledger.decisions import decide as decided
     from starskip.advisor.ledger.entry import Event
     from starskip.advisor.ledger.ledger import ledger_entries
 
-    decisions = sum((approve, bool(reject), until is not None))
+    decisions = sum((approve, reject is not None, until is not None))
     if decisions > 1:
         raise click.UsageError("give one of --approve, --reject and --defer-until")
     if decisions and not table:
         raise click.UsageError("name the TABLE to decide on")
+    if indexes and not decisions:
+        raise click.UsageError("--index is of a decision: --approve, --reject or --defer-until")
+    if reject is not None and not reject.strip():
+        raise click.BadParameter("say why the advice is rejected: others will ask", param_hint="--reject")
+    if until and not may_wait_for(until.date(), datetime.now(UTC).date()):
+        raise click.BadParameter(
+            "name a day that lies ahead, by at most ten years", param_hint="--defer-until"
+        )
     place = advice_place(config, store, {})
     if decisions:
         event = Event.DEFERRED if until else Event.REJECTED if reject else Event.APPROVED
-        decision = Decision(event, who or person(), reject, until.date() if until else None)
+        decision = Decision(event, who.strip() or person(), reject or "", until.date() if until else None)
         advice = place.advice(recommendation, table, {"tableName": table})
         found = decided(place.store, advice, decision, indexes)
     else:
-        found = ledger_entries(place.store, table or None)
+        found = place.entries(table) if table else ledger_entries(place.store)
     exported = ""
     if folder:
         with needing_extra("delta"):
             from starskip.advisor.ledger.export_ledger import export_ledger
 
         exported = f"{export_ledger(place.store, folder):,} entries written to {printable(folder, 200)}"
-    echo_result(output, {"entries": [_document(each) for each in found]}, lambda: _text(found, exported))
+    echo_result(
+        output,
+        {"entries": [_document(each) for each in found]},
+        lambda: _text(found, exported) if found else _nothing(place.store, table),
+    )
 
 
 def _document(entry: LedgerEntry) -> dict[str, Any]:
@@ -114,11 +128,21 @@ def _document(entry: LedgerEntry) -> dict[str, Any]:
 def _text(entries: Sequence[LedgerEntry], exported: str) -> str:
     from starskip.advisor.ledger.standing import drift
 
-    lines = [printable(_line(each)) for each in entries] or ["the ledger has no entries"]
+    lines = [printable(_line(each)) for each in entries]
     tables = dict.fromkeys(each.table for each in entries)
     drifts = {table: drift([each for each in entries if each.table == table]) for table in tables}
     lines += [f"{printable(table, 100)}: {words}" for table, words in drifts.items() if words]
     return "\n".join([*lines, *([exported] if exported else [])])
+
+
+def _nothing(store: ArtefactStore, table: str) -> str:
+    from starskip.advisor.ledger.ledger import newest_entries
+
+    if not table:
+        return "the ledger has no entries"
+    return (
+        f"the ledger has no entries on {printable(table, 100)}.{did_you_mean(table, newest_entries(store))}"
+    )
 
 
 def _line(entry: LedgerEntry) -> str:

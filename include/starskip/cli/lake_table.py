@@ -1,22 +1,26 @@
-"""A table of ``starskip skipping`` or ``starskip secondary``: its options, its path, and its metadata."""
+"""A table of ``starskip skipping`` or ``starskip secondary``: its options, its path, and its metadata.
+
+Settings of Spark are read from its own configuration file where no Spark is needed.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from starskip.cli.format_option import format_option
-from starskip.cli.spark_defaults import default_metadata_root
 from starskip.errors import SourceError
 
 if TYPE_CHECKING:
     from starskip.file_metadata.table_metadata import TableMetadata
     from starskip.storage.encryption.keyring import Keyring
     from starskip.storage.storage import Storage
+
 
 of_path = click.argument("path", metavar="PATH", type=click.Path())
 of_condition = click.argument("condition", metavar='"WHERE …"')
@@ -47,6 +51,9 @@ of_modules = click.option(
 of_reader_options = click.option(
     "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option of Spark's reader; repeatable."
 )
+
+
+_ROOT = re.compile(r"^\s*spark\.starskip\.metadata\.root(?:\s*[=:]\s*|\s+)(\S.*?)\s*$", re.MULTILINE)
 
 
 def table_command(name: str, *options: Callable[..., Any]) -> Callable[[Callable[..., None]], click.Command]:
@@ -133,3 +140,20 @@ def existing_table(path: str, root: str | None, keyring: Keyring | None = None) 
     except SourceError:
         require_table(path)
         raise
+
+
+def default_metadata_root(environment: Mapping[str, str]) -> str | None:
+    """Return ``spark.starskip.metadata.root`` of ``spark-defaults.conf``, None if that does not say.
+
+    It lies in ``SPARK_CONF_DIR``, else in ``conf`` of ``SPARK_HOME``, as Spark looks for it.
+    """
+    home = environment.get("SPARK_HOME")
+    folder = environment.get("SPARK_CONF_DIR") or (f"{home}/conf" if home else None)
+    if folder is None:
+        return None
+    try:
+        text = (Path(folder) / "spark-defaults.conf").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found: list[str] = _ROOT.findall(text)
+    return found[-1] if found else None

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from starskip.cli.format_modules import format_modules
 from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import setting_option
+from starskip.cli.shared_options import format_modules
 from starskip.cli.to_stderr import warn
 from starskip.errors import printable
 from starskip.settings import Settings

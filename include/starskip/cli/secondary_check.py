@@ -8,7 +8,7 @@ from starskip.cli.format_option import echo_result, format_option
 from starskip.cli.lake_table import metadata_root, of_metadata, of_path
 from starskip.cli.progress import progress
 from starskip.cli.secondary_upkeep import require_indexes
-from starskip.cli.seed_option import of_seed, seed_or_any
+from starskip.cli.shared_options import of_seed, seed_or_any
 from starskip.cli.to_stderr import note
 from starskip.errors import StarskipError, printable
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from starskip.cli.format_option import echo_result
-from starskip.cli.grace_option import of_grace
 from starskip.cli.lake_table import metadata_root, of_some_indexes, require_table, table_command
 from starskip.cli.progress import progress
+from starskip.cli.shared_options import of_grace
 from starskip.cli.spark_session import spark_session
 from starskip.cli.table_results import echo_changed, echo_optimized, echo_vacuumed
 from starskip.errors import SourceError, printable

@@ -1,13 +1,18 @@
-"""``starskip settings``: every setting with its default, unit and bounds."""
+"""``starskip settings``: every setting with its default, unit and bounds, or a configuration to start from.
+
+In the latter a comment has a space behind its ``#``. A key that may be given has none, so that an editor
+uncomments it by taking the ``#`` away; what belongs to such a key stands deeper.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from textwrap import wrap
 
 import click
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.cli.config_template import config_template
 from starskip.cli.format_option import format_option
 from starskip.cli.table_names import table_names
 from starskip.errors import ConfigError
@@ -32,6 +37,48 @@ Sizes, shares and times are taken as people write them: `10MB` (10⁶ bytes), `1
 corrected. This page is generated: `make settings-page`.
 """
 _COLUMNS = "| setting | default | unit | what | allowed | source |\n|---|---|---|---|---|---|\n"
+
+
+_WIDTH = 110
+_KEYS = """\
+# The configuration of Starskip's nights. Paths are relative to this file; s3://bucket/folder is a URL. A line
+# whose # has no space behind it is a key that may be given: take the # away.
+store:
+  # A folder or URL for Starskip alone, for all that its stages publish.
+  artefacts: artefacts
+  # Who may read artefacts in a folder: owner, group or all. They hold queries with their literals.
+  #readable_by: owner
+sources:
+  # Query logs of the brokers: files, folders, patterns or URLs. {run_date} stands for the night, 2026-11-20.
+  log_paths:
+    - logs
+  # One folder a table with its tarred segments; may be left out where all tables lie in the lake alone.
+  segments_root: segments
+  # Current table configs, as the controller returns them: they say which indexes are in force.
+  #table_configs:
+  #  - table_configs/orders.json
+  # Tables whose rows lie in the lake, too or alone. Format: parquet, delta, iceberg, and what Spark reads.
+  #lake_tables:
+  #  orders:
+  #    path: lake/orders
+  #    format: parquet
+  # Event logs of Spark: what its queries ask of the tables of the lake.
+  #spark_event_logs:
+  #  - spark_events
+#skipping:
+#  metadata_root: skipping_metadata
+#  modules: []
+# Settings of Spark for the jobs of the night, over those of the Airflow connection.
+#spark:
+#  conf:
+#    spark.driver.memory: 4g
+# The tables to work on; all that there are, if left out.
+#tables:
+#  - orders
+# Python modules of index families of your own.
+#families: []
+settings:
+"""
 
 
 @click.command(name="settings")
@@ -118,3 +165,26 @@ def _setting_row(declared: Declared) -> str:
         facts.source,
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
+
+
+def config_template(settings: Settings) -> str:
+    """Return the text of a configuration, with the settings of ``settings``."""
+    lines: list[str] = []
+    for group in settings.groups:
+        lines += ["", f"  # {group.group}: {group.heading}."]
+        for each in declared_settings(type(group)):
+            lines += _setting_lines(each)
+    return _KEYS + "\n".join(lines[1:]) + "\n"
+
+
+def _setting_lines(declared: Declared) -> Iterator[str]:
+    unit = f" Unit: {declared.facts.unit}." if declared.facts.unit else ""
+    text = f"{declared.facts.help} Takes {allowed_values(declared)}.{unit}"
+    yield from (f"  # {line}" for line in wrap(text, _WIDTH - len("  # ")))
+    yield f"  #{declared.place}: {_yaml(declared)}"
+
+
+def _yaml(declared: Declared) -> str:
+    """Return the default as YAML; a text in quotes, since 1.10 would be a number."""
+    default = declared.default
+    return json.dumps(default) if isinstance(default, str) else value_text(default)

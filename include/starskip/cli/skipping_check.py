@@ -20,7 +20,7 @@ from starskip.cli.lake_table import (
     reader_options,
     require_table,
 )
-from starskip.cli.seed_option import of_seed, seed_or_any
+from starskip.cli.shared_options import of_seed, seed_or_any
 from starskip.cli.spark_session import spark_session
 from starskip.cli.to_stderr import note
 from starskip.cli.user_modules import user_modules

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result
-from starskip.cli.grace_option import of_grace
 from starskip.cli.key_options import keyring, named_files, of_keys
 from starskip.cli.lake_table import existing_table, metadata_of, of_some_indexes, table_command
+from starskip.cli.shared_options import of_grace
 from starskip.cli.table_results import echo_changed, echo_optimized, echo_vacuumed
 
 if TYPE_CHECKING:

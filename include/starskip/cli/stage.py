@@ -12,8 +12,8 @@ import click
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.cli.choice import Choice
 from starskip.cli.format_option import format_option
-from starskip.cli.named_setting import named_settings
 from starskip.cli.progress import progress
+from starskip.cli.setting_option import named_settings
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.cli.user_modules import located_faults
@@ -60,18 +60,24 @@ def stage(
       starskip stage all --config night.yaml --run-date 2026-11-20 --tables lineitem
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.execution.local_engine import LocalEngine
-    from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-    from starskip.night.look_for_log import look_for_log
+    from starskip.night.configuration.night_from_config import (
+        NightArguments,
+        changed_settings,
+        night_from_config,
+    )
+    from starskip.night.night_logs import look_for_log
     from starskip.night.stage_functions import stage_function
     from starskip.skipping.registry import load_modules
 
+    settings, families = named_settings(overrides), table_names(family_modules)
     arguments = NightArguments(
         run_date=run_date.date(),
         run_id="by hand",
         started_at=datetime.now(UTC),
         tables=table_names(tables),
-        settings=named_settings(overrides),
-        families=table_names(family_modules),
+        settings=settings,
+        changed=changed_settings(config, settings, os.environ, families),
+        families=families,
     )
     night = night_from_config(config, arguments, os.environ)
     load_modules(night.skipping_modules)

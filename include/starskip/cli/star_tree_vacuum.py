@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.grace_option import GRACE_HOURS, of_grace
+from starskip.cli.shared_options import GRACE_HOURS, of_grace
 from starskip.cli.star_tree_store import counted, existing_store, of_directory
 from starskip.cli.to_stderr import warn
 from starskip.errors import MissingSource, StorageError, printable

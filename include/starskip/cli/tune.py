@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from starskip.cli.format_modules import format_modules
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.named_setting import check_given_once, named_settings
 from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
-from starskip.cli.setting_option import given_settings, setting_option
+from starskip.cli.setting_option import check_given_once, given_settings, named_settings, setting_option
 from starskip.cli.several_values import SeveralValues
+from starskip.cli.shared_options import format_modules
 from starskip.cli.source_options import log_option, segments_option
 from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import note, warn
@@ -147,8 +146,7 @@ def tune(
     from starskip.advisor.selection.tune_tables import TuneRequest, tune_tables
     from starskip.cli.config_out import config_outs
     from starskip.cli.tune_document import tune_document
-    from starskip.cli.tune_notes import basis_of, unadvised
-    from starskip.cli.tune_text import tune_text
+    from starskip.cli.tune_text import basis_of, tune_text, unadvised
     from starskip.cli.weights import column_weights_of, query_weights_text
     from starskip.night.configuration.checked_overrides import checked_overrides
     from starskip.pinot.table_config import read_table_configs

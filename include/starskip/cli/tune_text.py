@@ -1,16 +1,18 @@
-"""The advice for one table as ``starskip tune`` prints it for people."""
+"""The advice for one table as ``starskip tune`` prints it for people, and notes beside it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from starskip.advisor.families.families import FamilyChoice, named
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Reason
 from starskip.advisor.selection.table_advice import AdvisedAnswer, RefusedAnswer, TableAdvice
+from starskip.advisor.selection.tune_tables import TuneAnswer, TuneRequest
 from starskip.errors import printable
 from starskip.number_text import percent, percent_range, size
-from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.saving_words import combined_evidence, together_words
-from starskip.reports.sentences import gap_words
+from starskip.reports.sentences import gap_words, leaf_words, redaction_words
 from starskip.reports.time_words import NO_LATENCIES, choice_words, time_words
 from starskip.settings.advice_groups import MS
 from starskip.sql.masking import mask_literals
@@ -126,3 +128,26 @@ def _time_lines(advice: TableAdvice) -> list[str]:
         return [chosen]
     saved = time_words(time.saving_ms, time.ms_per_query, time.low_ms, time.high_ms)
     return [f"that is {saved}", chosen]
+
+
+def unadvised(request: TuneRequest, answer: TuneAnswer) -> Iterator[str]:
+    """Yield a warning that names tables with a config and without advice: their names may be misspelt."""
+    known = {each.table for each in answer.tables} | answer.failures.keys()
+    given = sorted(request.configs.items())
+    left = [name for name, configs in given if not any(map(configs[0].is_of, known))]
+    if left:
+        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
+        missing = "query in the log" if request.log_paths else "segment"
+        yield f"--table-config: no advice for {', '.join(left[:3])}{more}: no {missing} of such a table"
+
+
+def basis_of(request: TuneRequest) -> str:
+    """Return the basis of the advice, if it is less than all that was asked for."""
+    if not request.log_paths:
+        asked = "weighted as given" if request.column_weights else "every column queried equally"
+        return f"A guess without a log, from cardinalities alone: {asked}."
+    if not request.metadata_path:
+        return ""
+    if request.settings.scoring.strategy == "leapfrog":
+        return "Strategy estimation: leapfrog needs rows of segments, and the metadata has none."
+    return f"Strategy {request.settings.scoring.strategy}; savings are estimated from the metadata."

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError, printable
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import EXPERIMENTS, Experiment
+from starskip.storage.artefact_store import EXPERIMENTS, ArtefactStore, Experiment
 from starskip.storage.manifest import Manifest, Part
 
 EXPERIMENT = "experiment"

@@ -18,11 +18,10 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 
 from starskip.advisor.run.night import Night
-from starskip.advisor.workload.lake_queries import lake_queries, merged_lake_queries
+from starskip.advisor.workload.lake_queries import TableLocations, lake_queries, merged_lake_queries
 from starskip.advisor.workload.spark_events.event_logs import EventLog, event_log_files, event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, RejectedLine, SqlExecution
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
-from starskip.advisor.workload.table_locations import TableLocations
 from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
 from starskip.lake.lake_table import LakeTable

@@ -1,4 +1,4 @@
-"""The log files that may hold records of a night.
+"""The log files that may hold records of a night; one without a log ends at once, in one line.
 
 A file seldom ends at midnight: logrotate names it after the day on which it was closed, a shipper after the
 day on which it was opened. So ``{run_date}`` in a path stands for the day before and the day after as well;
@@ -9,14 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 
-from starskip.errors import MissingSource
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from starskip.advisor.run.night import Night
+from starskip.errors import MissingLog, MissingSource
+from starskip.night.lake_only import find_lake_only
+from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.log_formats import module_names
+from starskip.pinot.logs.log_splits import log_splits
+from starskip.pinot.logs.parse_records import parse_split
 from starskip.storage.files.log_files import log_files
 
 PLACE = "{run_date}"
 NO_TABLE = "-"
 """Stands for the table of records that name none; no table of Pinot can be called so."""
+
+
+_MOST_BYTES = 128 << 20
+"""Bytes of records that are read: a longer log is not searched any further."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +80,51 @@ def _days(path: str, run_date: date, neighbours: bool) -> list[date]:
     if PLACE not in path or not neighbours:
         return [run_date]
     return [run_date, run_date - timedelta(days=1), run_date + timedelta(days=1)]
+
+
+def look_for_log(night: Night) -> None:
+    """Raise MissingLog if the logs of the night hold no record of its day.
+
+    For the start of a whole night: a stage by itself has no use for it. If all tables lie in the lake alone,
+    no log is looked for. Files whose path names the day come first, and the first record of the day ends the
+    look. A log with more than 128 MiB of records of other days passes: parse_query_logs judges it.
+    """
+    if not night.log_paths or not night.segments_root:
+        return
+    if night.tables is not None and night.tables <= find_lake_only(night):
+        return
+    logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
+    zone = night.settings.log.time_zone
+    ordered = sorted(logs.files, key=lambda file: (night.date_text not in file, file))
+    seen_bytes = outside = 0
+    reading = night.settings.log
+    formats = module_names(reading.formats)
+    for split in log_splits(ordered, reading.split_bytes, reading.message_field, formats):
+        may_be_tonight = may_be_of_day(split.path, night.run_date, zone)
+        for batch in parse_split(split, zone):
+            of_night = pc.sum(is_of_day(batch, night.run_date, untimed=may_be_tonight)).as_py() or 0
+            seen_bytes += batch.nbytes
+            if of_night or seen_bytes > _MOST_BYTES:
+                return
+            outside += batch.num_rows
+    raise no_log(night, logs.files, outside)
+
+
+def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
+    """Return for each of LOG_RECORDS whether it is of ``day``; ``untimed``: the answer without a time."""
+    start = datetime.combine(day, time())
+    stamps = batch.column("logged_at")
+    inside = pc.and_(
+        pc.greater_equal(stamps, pa.scalar(start, stamps.type)),
+        pc.less(stamps, pa.scalar(start + timedelta(days=1), stamps.type)),
+    )
+    return pc.fill_null(inside, untimed)
+
+
+def no_log(night: Night, files: Sequence[str], outside: int) -> MissingLog:
+    """Return the error of a night if no file has a record of its day; ``outside``: records of other days."""
+    return MissingLog(
+        f"no log of {night.date_text}: {len(files)} log files hold no record of that day and "
+        f"{outside} of other days; run the night again when its log is there",
+        source=night.date_text,
+    )

@@ -10,8 +10,7 @@ from typing import Any
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError, printable
 from starskip.storage.manifest import Part
-from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 
 NIGHT_RUNS = "night_runs"
 _NO_TABLE = "-"
@@ -24,8 +23,8 @@ class NightRun:
     """The end of one run.
 
     ``problem``: why it ended as failed, None if it did not. ``night_problem``: the part of it beyond tables
-    that a gate stopped. ``is_whole``: whether the run was about all tables. ``is_log_missing``: whether it
-    failed since no log held its day.
+    that a gate stopped. ``is_whole``: whether the run was about all of the night's tables.
+    ``is_log_missing``: whether it failed since no log held its day.
     """
 
     run_id: str
@@ -40,8 +39,9 @@ def note_run(
 ) -> None:
     """Publish how the run of ``night`` ended, beside the ends of earlier runs of the same night."""
     former = [each for each in night_runs(night) if each.run_id != night.run_id]
-    is_whole = night.tables is None
-    run = NightRun(night.run_id, _bounded(problem), _bounded(night_problem), is_whole, is_log_missing)
+    run = NightRun(
+        night.run_id, _bounded(problem), _bounded(night_problem), not night.is_of_some, is_log_missing
+    )
     runs = [*former, run]
     # The night's own state must outlive any number of runs for some of its tables.
     state, first_kept = whole_run(runs), len(runs) - _KEPT_RUNS
@@ -64,7 +64,7 @@ def night_runs(night: Night) -> tuple[NightRun, ...]:
 
 
 def whole_run(runs: Sequence[NightRun]) -> NightRun | None:
-    """Return the run that the state of a night is: the newest one of all tables, None if there is none.
+    """Return the run that the state of a night is: the newest one of all its tables, None if there is none.
 
     A run for some tables, such as one for a table that there is not, says nothing about the night.
     """

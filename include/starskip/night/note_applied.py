@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 
 from starskip.advisor.deployment.plan import is_in_force
@@ -10,13 +11,15 @@ from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index
 from starskip.advisor.ledger.advised_index import AdvisedIndex
-from starskip.advisor.ledger.entry import LedgerEntry
+from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.seen_applied import seen_applied
+from starskip.advisor.ledger.standing import newest_by_index
 from starskip.advisor.run.night import Night
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.pinot.hybrid_tables import without_type
 from starskip.pinot.table_config import TableConfig
+
+GONE = "it is as it was before in the table config: taken back by hand?"
 
 
 def note_applied(night: Night, in_force: Mapping[str, IndexSet]) -> Sequence[LedgerEntry]:
@@ -46,7 +49,7 @@ def note_applied(night: Night, in_force: Mapping[str, IndexSet]) -> Sequence[Led
 def _is_in_force(
     known: Mapping[str, Family], configs: Iterable[TableConfig], in_force: IndexSet, index: AdvisedIndex
 ) -> bool | None:
-    """Return whether the table has an index, None if that is not known: of a family without a config key."""
+    """Return whether the table has an index; None if that is not known."""
     family = known.get(index.family)
     if family is None or family.config is None:
         return None
@@ -55,4 +58,49 @@ def _is_in_force(
         return all(is_in_force(family, index, each) for each in documents)
     if family.path is None:
         return None
-    return in_force >= {Index(index.family, column) for column in index.columns}
+    is_held = in_force >= {Index(index.family, column) for column in index.columns}
+    # Segments of a deep store lack what servers build as they load them: they can show a change as made, but
+    # not as undone, in a night that the config is missing.
+    return None if is_held is index.is_drop else is_held
+
+
+def seen_applied(
+    entries: Iterable[LedgerEntry],
+    is_in_force: Callable[[AdvisedIndex], bool | None],
+    at: datetime,
+    who: str,
+) -> list[LedgerEntry]:
+    """Return the entries to add for one table, whose ledger has ``entries``, oldest first.
+
+    An approved change that is made becomes APPLIED, and one that was applied and is undone TAKEN_BACK; both
+    once. A change that a look at the config took back is seen again if it comes back. ``is_in_force``: None
+    where the config does not tell.
+    """
+    found = []
+    for entry in newest_by_index(entries).values():
+        held = is_in_force(entry.index)
+        if held is None:
+            continue
+        is_made = held is not entry.index.is_drop
+        was_gone = entry.event is Event.TAKEN_BACK and entry.reason == GONE
+        if is_made and (entry.event is Event.APPROVED or was_gone):
+            found.append(_seen(entry, Event.APPLIED, at, who, ""))
+        elif not is_made and entry.event in (Event.APPLIED, Event.KEPT):
+            found.append(_seen(entry, Event.TAKEN_BACK, at, who, GONE))
+    return found
+
+
+def _seen(entry: LedgerEntry, event: Event, at: datetime, who: str, reason: str) -> LedgerEntry:
+    """Return an entry of what was seen; what was measured stays with the application that measured it."""
+    return LedgerEntry(
+        entry.table,
+        at,
+        who,
+        event,
+        entry.index,
+        entry.source,
+        reason=reason,
+        interval=entry.interval,
+        table_predicted_saving_ratio=entry.table_predicted_saving_ratio,
+        table_predicted_time=entry.table_predicted_time,
+    )

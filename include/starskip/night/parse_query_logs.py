@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.cost.table_sizes import table_sizes
+from starskip.advisor.cost.read_overviews import table_sizes
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
@@ -37,8 +37,7 @@ from starskip.errors import printable
 from starskip.execution.engine import Engine
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
-from starskip.night.look_for_log import is_of_day, no_log
-from starskip.night.night_logs import NO_TABLE, night_logs
+from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names

@@ -24,17 +24,17 @@ from starskip.advisor.families.index import Index
 from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.ledger.ledger import ledger_entries
-from starskip.advisor.ledger.standing import interval_factors, newest_by_index, refused_again
+from starskip.advisor.ledger.standing import interval_factors, newest_decisions, refused_again
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.advisor.selection.advise_table import advice_and_votes
+from starskip.advisor.selection.advised_edits import write_out
 from starskip.advisor.selection.past_nights import past_nights
 from starskip.advisor.selection.stored_question import ARTEFACT as QUESTIONS
 from starskip.advisor.selection.stored_question import question_part
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
@@ -222,7 +222,7 @@ def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:
     terms = night.settings.deployment
     return partial(
         refused_again,
-        refusals=newest_by_index(ledger_entries(night.store, table)),
+        refusals=newest_decisions(ledger_entries(night.store, table)),
         today=night.run_date,
         cool_down_days=terms.cool_down_days,
         gain_ratio=terms.propose_again_gain_ratio,

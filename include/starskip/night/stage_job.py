@@ -22,7 +22,7 @@ from starskip.night.listed_tables import listed_tables
 from starskip.night.submitting_process import end_with_submitter
 from starskip.pinot.logs.log_formats import module_names
 from starskip.skipping.registry import load_modules
-from starskip.spark.java_version import require_java
+from starskip.spark.command_session import require_java
 from starskip.spark.spark_engine import SparkEngine
 from starskip.spark.understood_failure import understood_failure
 from starskip.storage.files.full_disk import full_disk, is_full_disk

@@ -11,6 +11,7 @@ from starskip.pinot.table_config import TableConfig
 
 DEFAULT_MAX_LEAF_RECORDS = 10_000
 """Pinot's default for a star-tree."""
+_SKIPPED = "skipStarNodeCreationForDimensions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,11 @@ class StarTreesKey:
         added: Sequence[Mapping[str, Any]],
         _dropped: Sequence[Mapping[str, Any]],
     ) -> None:
-        """See ConfigKey; an entry that means the same as an existing one is not added."""
+        """See ConfigKey; an entry whose queries an existing one answers as well is not added."""
         # An earlier edit may have added trees.
         written = document[INDEX_CONFIG].get(self.key)
         present = written if isinstance(written, list) else config.star_tree_index_configs
-        held = set(map(_meaning, present))
-        new = [dict(tree) for tree in added if _meaning(tree) not in held]
+        new = [dict(tree) for tree in added if not any(_serves(each, tree) for each in present)]
         if new:
             document[INDEX_CONFIG][self.key] = [*map(dict, present), *new]
 
@@ -48,18 +48,35 @@ class StarTreesKey:
         return fragment[INDEX_CONFIG][self.key][0]
 
 
-def _meaning(tree: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return the meaning of an entry, the same for all ways to write it."""
+def _serves(held: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Return whether a tree does all that another one would: it may have more functions, and smaller leaves.
+
+    Who applies advice by hand may do so. Each tree can be written in several ways.
+    """
+    return (
+        _names(held, "dimensionsSplitOrder") == _names(asked, "dimensionsSplitOrder")
+        and set(_names(held, _SKIPPED)) <= set(_names(asked, _SKIPPED))
+        and _functions(asked) <= _functions(held)
+        and _leaf_records(held) <= _leaf_records(asked)
+    )
+
+
+def _names(tree: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    return tuple(tree.get(key) or ())
+
+
+def _leaf_records(tree: Mapping[str, Any]) -> int:
+    """Return the records as Pinot reads them: of a text, and its default for zero and less."""
+    written = str(tree.get("maxLeafRecords", ""))
+    return int(written) if written.isdecimal() and int(written) > 0 else DEFAULT_MAX_LEAF_RECORDS
+
+
+def _functions(tree: Mapping[str, Any]) -> frozenset[str]:
     pairs = [
         f"{each.get('aggregationFunction')}__{each.get('columnName', '*')}"
         for each in tree.get("aggregationConfigs") or ()
     ]
-    return (
-        tuple(tree.get("dimensionsSplitOrder") or ()),
-        frozenset(tree.get("skipStarNodeCreationForDimensions") or ()),
-        frozenset(map(_upper_function, [*pairs, *(tree.get("functionColumnPairs") or ())])),
-        tree.get("maxLeafRecords") or DEFAULT_MAX_LEAF_RECORDS,
-    )
+    return frozenset(map(_upper_function, [*pairs, *_names(tree, "functionColumnPairs")]))
 
 
 def _upper_function(pair: str) -> str:

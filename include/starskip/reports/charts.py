@@ -16,7 +16,7 @@ from starskip.advisor.families.family_section import PairsPicture, ShapePair
 from starskip.extras import missing_extra, needing_extra
 from starskip.number_text import compact_count, milliseconds, percent, percent_range
 from starskip.reports.evidence import Evidence
-from starskip.reports.evidence_bounds import thinned_bins
+from starskip.reports.log_values import thinned_bins
 from starskip.reports.sentences import filter_text
 from starskip.reports.template_environment import shown
 

@@ -11,9 +11,8 @@ from starskip.number_text import milliseconds, share
 from starskip.reports.advice_values import NamedIndex
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import families_of_the_lake, family_sections
-from starskip.reports.log_words import NO_TEXT_AT_ALL
 from starskip.reports.saving_words import share_with_interval, together_words
-from starskip.reports.sentences import code_as_words, is_plain_code, sentence
+from starskip.reports.sentences import NO_TEXT_AT_ALL, code_as_words, is_plain_code, sentence
 from starskip.reports.time_words import time_words
 
 _WORKLOADS = {

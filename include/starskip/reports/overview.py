@@ -16,7 +16,7 @@ from typing import Any, Literal
 from starskip.advisor.deployment.forecast import reload_seconds
 from starskip.advisor.ledger.entry import LedgerEntry
 from starskip.advisor.ledger.index_states import STATES, index_states
-from starskip.advisor.ledger.newest_entries import newest_entries
+from starskip.advisor.ledger.ledger import newest_entries
 from starskip.advisor.ledger.standing import measured_beside, newest_by_index, reload_rate
 from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
 from starskip.advisor.run.night import Night

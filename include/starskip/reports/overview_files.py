@@ -27,9 +27,10 @@ def overview_json(found: Overview) -> bytes:
 
 
 def overview_csv(found: Overview) -> bytes:
-    """Return a line a table, UTF-8 with the mark by which spreadsheets know it; a list is joined by spaces.
+    """Return a line a table, UTF-8 with the mark by which spreadsheets know it.
 
-    Text that a spreadsheet would take for a formula gets an apostrophe in front.
+    A list is joined by semicolons. Text that a spreadsheet would take for a formula gets an apostrophe in
+    front.
     """
     text = StringIO()
     documents = _documents(found)
@@ -81,7 +82,7 @@ def _action(kind: str, columns: tuple[str, ...], *, is_drop: bool) -> str:
 
 
 def _cell(value: object) -> object:
-    text = " ".join(map(str, value)) if isinstance(value, list) else value
+    text = "; ".join(map(str, value)) if isinstance(value, list) else value
     if not isinstance(text, str):
         return text
     # Spreadsheets also look behind spaces.

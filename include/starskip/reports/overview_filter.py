@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from starskip.advisor.ledger.index_states import STATES
+from starskip.pinot.hybrid_tables import without_type
 from starskip.reports.overview import Overview, TableRow
 from starskip.reports.page_links import query_of
 
@@ -15,8 +16,8 @@ from starskip.reports.page_links import query_of
 class OverviewFilter:
     """A reader's question; an empty text asks for everything.
 
-    ``like``: a part of the table's name, in any case of letters; ``state``: of one of its indexes;
-    ``kind``: of one of its actions.
+    ``like``: a part of the table's name, in any case of letters, or its name with Pinot's type;
+    ``state``: of one of its indexes; ``kind``: of one of its actions.
     """
 
     like: str = ""
@@ -43,8 +44,9 @@ class OverviewFilter:
         return replace(found, ranked=ranked, lake=lake, without=without)
 
     def _wants(self, row: TableRow) -> bool:
+        like, table = self.like.casefold(), row.table.casefold()
         return (
-            self.like.casefold() in row.table.casefold()
+            (like in table or table == without_type(self.like)[0].casefold())
             and (not self.state or self.state in row.states)
             and (not self.kind or (row.advice is not None and self.kind in row.advice.kinds))
         )

@@ -14,8 +14,7 @@ from starskip.reports.evidence_json import evidence_from_json
 from starskip.reports.page_links import table_of_page
 from starskip.reports.render_html import keeps_policy, render_html
 from starskip.storage.manifest import DataFile, Part
-from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 from starskip.storage.storage import Storage
 
 

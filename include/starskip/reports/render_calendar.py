@@ -10,7 +10,7 @@ from itertools import groupby
 
 from starskip.reports.night_days import DayState, NightDay
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
+from starskip.reports.template_environment import rendered_page
 
 _LISTED = 31
 """Days that are listed with their reasons."""

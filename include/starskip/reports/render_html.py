@@ -22,8 +22,7 @@ from starskip.reports.charts import (
     pairs_chart,
     shapes_chart,
 )
-from starskip.reports.config_block import config_block, whole_config_block
-from starskip.reports.config_diff import config_diff
+from starskip.reports.config_block import config_block, config_diff, whole_config_block
 from starskip.reports.decision import decision
 from starskip.reports.evidence import Evidence
 from starskip.reports.family_sections import family_sections, rendered_sections

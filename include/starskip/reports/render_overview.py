@@ -13,8 +13,8 @@ from starskip.number_text import compact_count, milliseconds, size
 from starskip.reports.overview import Fault, Overview, TableRow, Unit, saving_of
 from starskip.reports.overview_filter import OverviewFilter, choices_of_kinds, choices_of_states
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
 from starskip.reports.report_summary import SummaryIndex
+from starskip.reports.template_environment import rendered_page
 from starskip.reports.time_words import age_words
 from starskip.reports.trend import Sparkline, sparkline, trend_words
 

@@ -1,17 +1,28 @@
-"""Render the pages around reports: one night, a table's history, the frame of one report, and messages."""
+"""Render the pages in Airflow of a table's decision and history, of one night, two nights, and messages."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from starskip.night.experiments import ExperimentRun
+from starskip.reports.compare_nights import compare_nights
+from starskip.reports.decision import decision
+from starskip.reports.decision_forms import DecisionForms
+from starskip.reports.evidence import Evidence
 from starskip.reports.history_chart import NARROW, HistoryChart, HistoryPoint, history_chart
+from starskip.reports.masked_evidence import masked_evidence
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
-from starskip.reports.report_row import ReportRow, RowPage, gaps_between
+from starskip.reports.render_html import change_values
+from starskip.reports.report_lists import ReportRow, RowPage, gaps_between
+from starskip.reports.template_environment import rendered_page
+from starskip.reports.time_words import age_words
+
+# Text from outside holds no angle brackets in a report, so that nothing of it can pass for a section.
+_SECTION = re.compile(r'<details><summary><h3>([A-Za-z ,?-]+)</h3></summary>\s*<div id="([a-z-]+)">')
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +119,54 @@ def _change(row: ReportRow, before: tuple[ReportRow, ...]) -> Mapping[str, tuple
         "joined": tuple(each for each in row.summary.chosen if each not in former.chosen),
         "left": tuple(each for each in former.chosen if each not in row.summary.chosen),
     }
+
+
+def render_compare(links: PageLinks, first: Evidence, second: Evidence, nights: Sequence[date]) -> str:
+    """Return the page; ``nights``: the nights to choose from, newest first."""
+    first, second = masked_evidence(first), masked_evidence(second)
+    return rendered_page(
+        "page_compare.html.j2",
+        links=links,
+        table=second.table,
+        found=compare_nights(first, second),
+        nights=sorted({*nights, first.run_date, second.run_date}, reverse=True),
+    )
+
+
+def render_table(
+    links: PageLinks,
+    evidence: Evidence,
+    page: bytes,
+    older: date | None,
+    newer: date | None,
+    forms: DecisionForms | None = None,
+    experiments: Sequence[ExperimentRun] = (),
+    rows: Sequence[ReportRow] = (),
+    *,
+    today: date | None = None,
+) -> str:
+    """Return the page of a table and night; ``page``: its whole report, to whose sections it has links.
+
+    ``rows``: the table over the nights up to this one. ``today``: by which advice that is not of yesterday
+    is old.
+    """
+    evidence = masked_evidence(evidence)
+    return rendered_page(
+        "page_table.html.j2",
+        links=links,
+        evidence=evidence,
+        decision=decision(evidence),
+        sections=report_sections(page),
+        age=age_words(evidence.run_date, today),
+        older=older,
+        newer=newer,
+        forms=forms,
+        experiments=[each for each in experiments if evidence.table in each.tables],
+        charts=history_charts(links, rows),
+        **change_values(evidence),
+    )
+
+
+def report_sections(page: bytes) -> Sequence[tuple[str, str]]:
+    """Return the anchors and titles of the sections of a report's page that are folded."""
+    return [(anchor, title) for title, anchor in _SECTION.findall(page.decode())]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import date
 
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
-from starskip.reports.report_row import RowPage
+from starskip.reports.report_lists import RowPage
+from starskip.reports.template_environment import rendered_page
 
 _GATE = "check_"
 _OVER = ("success", "failed")

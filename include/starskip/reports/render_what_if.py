@@ -10,7 +10,7 @@ from starskip.advisor.selection.other_sets import Member, OtherSets, ShapeChange
 from starskip.advisor.selection.set_saving import SetSaving
 from starskip.advisor.selection.vote_list import IndexSet
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import rendered_page
+from starskip.reports.template_environment import rendered_page
 
 SHAPES = 12
 """Changed shapes that the page shows."""

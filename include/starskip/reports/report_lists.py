@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 
-from starskip.advisor.run.gate_verdicts import GateVerdict, stopping_verdicts
+from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, stopping_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGE_NAMES, stage_named
 from starskip.advisor.run.table_by_table import FAILED
@@ -21,13 +21,17 @@ from starskip.errors import StorageError
 from starskip.night.night_runs import NIGHT_RUNS, failed_run
 from starskip.reports.page_links import page_name
 from starskip.reports.published_reports import report_parts, without_collections
-from starskip.reports.report_row import Gap, ReportRow, RowPage
-from starskip.reports.report_summary import summary_of
+from starskip.reports.report_summary import ReportSummary, summary_of
 from starskip.storage.manifest import Part
 
 _MOST_NEIGHBOURS = 40
 AT_ONCE = 6
 """Nights that are read at the same time, since a store in the network answers slowly."""
+
+
+_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGE_NAMES))
+Gap = tuple[date, date]
+"""The first and the last of some days in a row on which no night was run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +85,6 @@ def neighbour_nights(night: Night, table: str) -> tuple[date | None, date | None
     newer = [each for each in reversed(nights) if each > night.run_date][:_MOST_NEIGHBOURS]
     name = page_name(table)
     return _first_with(night, name, older), _first_with(night, name, newer)
-
-
-_ARTEFACTS = ("reports", NIGHT_RUNS, *(f"gate_{stage}" for stage in STAGE_NAMES))
 
 
 def _gaps(nights: Sequence[date]) -> tuple[Gap, ...]:
@@ -175,3 +176,39 @@ def _night_date(name: str) -> date | None:
         return date.fromisoformat(name) if len(name) == len("2026-11-18") else None
     except ValueError:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportRow:
+    """One table and night: its report, or why there is none.
+
+    ``stopped``: the failed checks of the first gate that stopped the table; a report beside them comes from
+    an earlier run of the same night, unless ``is_reported_still``. ``table`` is empty if a whole night cannot
+    be read, or failed: ``failed`` says why.
+    """
+
+    run_date: date
+    table: str
+    summary: ReportSummary | None = None
+    stopped: tuple[GateCheck, ...] = ()
+    problem: str | None = None
+    is_reported_still: bool = False
+    failed: str | None = None
+
+
+def gaps_between(gaps: Sequence[Gap], newer: date, older: date | None) -> tuple[Gap, ...]:
+    """Return the gaps before ``newer`` and behind ``older``, None for all that are older, newest first."""
+    return tuple(gap for gap in gaps if gap[1] < newer and (older is None or gap[0] > older))
+
+
+@dataclass(frozen=True, slots=True)
+class RowPage:
+    """Some rows; the list goes on at the night ``older``, None if it ends.
+
+    It goes on behind the table whose page name is ``older_after``, if that is not empty.
+    """
+
+    rows: tuple[ReportRow, ...]
+    older: date | None = None
+    older_after: str = ""
+    gaps: tuple[Gap, ...] = ()

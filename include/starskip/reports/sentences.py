@@ -8,11 +8,11 @@ from typing import Protocol, TypeVar
 
 from starskip.advisor.families.families import named
 from starskip.advisor.selection.table_advice import LEAST_GAP_RATIO
+from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import printable
 from starskip.number_text import decimal, percent
 from starskip.reports.evidence import Evidence
 from starskip.reports.log_values import DataQuality
-from starskip.reports.log_words import leaf_words, redaction_words
 from starskip.reports.time_words import NO_LATENCIES, choice_words
 
 _PLAIN_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_ -]{0,59}")
@@ -24,6 +24,14 @@ _STOPS = {
     "nothing_to_save": "no index would save anything",
     "budget": "a further index does not fit the storage budget",
 }
+
+
+SETTING = "pinot.broker.query.log.sqlRedaction"
+"""The broker's setting that takes literals or whole texts out of its log."""
+NO_TEXT_AT_ALL = (
+    "the broker logs the queries of this table without their text, so no advice is possible: set"
+    f" {SETTING} to none, or to literal_values"
+)
 
 
 def sampling_words(quality: DataQuality) -> str:
@@ -171,3 +179,42 @@ def filter_text(sql: str) -> str:
 def code_as_words(code: str) -> str:
     """Return a code with spaces for underscores; a text that is no plain code on one short line."""
     return code.replace("_", " ") if is_plain_code(code) else printable(code, 60)
+
+
+def redaction_words(texts: UnloggedTexts) -> tuple[str, ...]:
+    """Return a sentence for each kind of redaction by the broker, none if it logged all."""
+    found = []
+    if texts.literals_queries:
+        found.append(
+            _begun(texts.literals_queries, texts.literals_entries_ratio)
+            + f" logged without literals ({SETTING}): their savings are estimated from cardinalities and from"
+            " literals drawn from the rows to fit the log's counters, so the intervals are wider."
+        )
+    if texts.is_everything:
+        found.append(f"{NO_TEXT_AT_ALL[:1].upper()}{NO_TEXT_AT_ALL[1:]}.")
+    elif texts.texts_queries:
+        found.append(
+            _begun(texts.texts_queries, texts.texts_entries_ratio)
+            + f" logged without any text ({SETTING}): they vote for nothing and count as never saved."
+        )
+    return tuple(found)
+
+
+def leaf_words(leaves: int) -> str:
+    """Return how many queries were leaves of multi-stage queries, empty if none was."""
+    if not leaves:
+        return ""
+    what = "was a leaf of a multi-stage query" if leaves == 1 else "were leaves of multi-stage queries"
+    return (
+        f"{_queries(leaves)} {what}, whose entries are shared out among the tables"
+        " that they filter, in proportion to the tables' rows."
+    )
+
+
+def _queries(number: int) -> str:
+    return "1 query" if number == 1 else f"{number:,} queries"
+
+
+def _begun(queries: int, entries_ratio: float) -> str:
+    was = "was" if queries == 1 else "were"
+    return f"{_queries(queries)} with {percent(entries_ratio, 0)} of the entries {was}"

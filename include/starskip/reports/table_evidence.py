@@ -35,6 +35,7 @@ from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
 from starskip.pinot.segments.pulled_note import PULLED
 from starskip.reports.advice_evidence import (
+    advised_actions,
     chosen_answers,
     chosen_index,
     config_change,
@@ -44,10 +45,8 @@ from starskip.reports.advice_evidence import (
     sort_order,
 )
 from starskip.reports.advice_values import Interval, TimeSavingEvidence
-from starskip.reports.advised_actions import advised_actions
 from starskip.reports.applied_of_table import applied_of_table
 from starskip.reports.evidence import Evidence, Setting, Summary
-from starskip.reports.evidence_bounds import thinned_bins, top_shapes
 from starskip.reports.family_sections import collected_sections
 from starskip.reports.log_values import (
     MAX_REJECTED_EXAMPLES,
@@ -58,6 +57,8 @@ from starskip.reports.log_values import (
     Quantile,
     RejectedExample,
     TimesEvidence,
+    thinned_bins,
+    top_shapes,
 )
 from starskip.reports.past_evidence import past_evidence
 from starskip.reports.saving_words import combined_evidence

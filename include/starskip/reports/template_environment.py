@@ -1,18 +1,28 @@
-"""Load the Jinja templates of the reports, from inside a zip too."""
+"""Load the Jinja templates of the reports, from inside a zip too, and render those of the pages in Airflow.
+
+The pages' one style and one script the policy allows by hash. The script follows Airflow's choice of light or
+dark. The pages load nothing; only the frame of a report loads the report itself.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import re
 import shlex
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import cache, lru_cache
 from importlib import resources
+from typing import Any
 from urllib.parse import quote
 
 import jinja2
+from markupsafe import Markup
 
 from starskip import number_text
+from starskip.advisor.deployment.forecast import minutes_words
 from starskip.advisor.families.families import BUILT_IN
+from starskip.advisor.families.headline_pieces import Piece
 from starskip.errors import printable
 from starskip.reports import afterwards_words, past_words, sentences
 
@@ -98,3 +108,45 @@ def data_url(svg: str) -> str:
 def shown(text: object, limit: int = MAX_NAME) -> str:
     """Return text from outside on one bounded line, control characters escaped."""
     return printable(str(text), limit)
+
+
+def page_content_security_policy() -> str:
+    """Return the policy of all pages in Airflow: our own style, script and frames, nothing else."""
+    return (
+        f"default-src 'none'; style-src 'sha256-{_digest(_style())}'; "
+        f"script-src 'sha256-{_digest(_script())}'; frame-src 'self'; form-action 'self'; "
+        "base-uri 'none'; frame-ancestors 'self'"
+    )
+
+
+def rendered_page(template: str, *, alarms: Sequence[str] = (), **values: Any) -> str:
+    """Return a page of the templates folder with these values; ``alarms`` are sentences for its top."""
+    return _environment().get_template(template).render(values, alarms=alarms)
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    """Return the environment of all pages of this process, which keeps their compiled templates."""
+    environment = template_environment(autoescape=True)
+    # Our own files. Neither element knows entities, so the files must stay as they are, to the byte of their
+    # hashes.
+    own = {"style": Markup(_style()), "script": Markup(_script())}  # noqa: S704
+    environment.filters |= {"rough_time": lambda seconds: minutes_words(seconds / 60)}
+    environment.globals |= {**own, "sentence": _sentence}
+    return environment
+
+
+def _sentence(pieces: tuple[Piece, ...]) -> str:
+    return "".join(piece.text for piece in pieces)
+
+
+def _style() -> str:
+    return template_text("report.css") + template_text("pages.css")
+
+
+def _script() -> str:
+    return template_text("pages.js")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,9 +1,9 @@
-"""The entries of a b-tree's block in memory, for repeated look-ups of key ranges."""
+"""The entries of a b-tree's block in memory, for repeated look-ups of key ranges, and its bitmaps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,6 @@ from pyroaring import BitMap64
 
 from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, valid_mask
-from starskip.secondary.block_bitmaps import BlockBitmaps
 from starskip.secondary.entries import (
     Addresses,
     addresses_among,
@@ -26,6 +25,10 @@ _SELDOM = 4
 """A query asks a block up to three times; more calls come from several queries."""
 _SORTED_AT_ONCE = 256
 """Up to this many addresses are sorted each time; for more the order is kept."""
+
+
+_DECODED = 3
+"""Bytes of a bitmap in memory for each stored byte."""
 
 
 @dataclass(eq=False)
@@ -110,3 +113,35 @@ def keyed_block(keys: Keys, rows: pa.Table) -> KeyedBlock:
         listed,
         BlockBitmaps(postings.take(pa.array(listed))),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BlockBitmaps:
+    """The stored bitmaps of neighbouring blocks, each decoded when it is first asked for."""
+
+    contents: pa.Array
+    decoded: dict[int, BitMap64 | None] = field(default_factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """About their bytes once all are decoded."""
+        return int(self.contents.nbytes) * (1 + _DECODED)
+
+    def bitmap(self, at: int) -> BitMap64 | None:
+        """Return a bitmap, not to be changed."""
+        if at not in self.decoded:
+            content: bytes | None = self.contents[at].as_py()
+            self.decoded[at] = None if content is None else BitMap64.deserialize(content)
+        return self.decoded[at]
+
+
+def stretches_of(lows: Addresses, highs: Addresses) -> BitMap64:
+    """Return the bitmap of all addresses from each low to its high."""
+    order = np.argsort(lows)
+    lows, highs = lows[order], highs[order]
+    begins = np.flatnonzero(np.concatenate([[True], lows[1:] != highs[:-1] + np.uint64(1)]))
+    ends = highs[np.append(begins[1:] - 1, len(highs) - 1)]
+    found = BitMap64()
+    for low, high in zip(lows[begins].tolist(), ends.tolist(), strict=True):
+        found.add_range(low, high + 1)
+    return found

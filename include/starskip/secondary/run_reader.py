@@ -17,10 +17,9 @@ from starskip.errors import StorageError
 from starskip.file_metadata.column_cache import ColumnCache
 from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions
-from starskip.secondary.block_bitmaps import BlockBitmaps, stretches_of
 from starskip.secondary.intersection import Addresses, Numbers, Pieces
 from starskip.secondary.key_range import KeyRange
-from starskip.secondary.keyed_block import KeyedBlock, keyed_block
+from starskip.secondary.keyed_block import BlockBitmaps, KeyedBlock, keyed_block, stretches_of
 from starskip.secondary.run_format import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.storage.checked_parquet import opened_parquet
 from starskip.storage.files.bytes_read import add_bytes_read

@@ -12,18 +12,20 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
+from pyspark import SparkContext, __version__
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from tqdm import tqdm
 
 from starskip.errors import StarskipError, printable
-from starskip.spark.java_version import require_java
 from starskip.spark.skipping.failures import context_logger
 from starskip.spark.skipping.temporary_files import IO_ENCRYPTION
 from starskip.spark.understood_failure import understood_failure
 
 _EVERY_S = 0.3
+
+
+_NEWEST_JAVA_BEFORE_4_2 = 23
 
 
 @contextmanager
@@ -116,3 +118,18 @@ def _watch(context: Any, label: str, ended: threading.Event) -> None:
             bar.total = sum(of for _, of in seen.values())
             bar.n = finished
             bar.refresh()
+
+
+def require_java(session: SparkSession) -> None:
+    """Raise StarskipError if Spark is older than 4.2 and its Java is newer than it can use.
+
+    From Java 24 on the thread that serves results in Arrow's form dies there, and Python waits for it.
+    """
+    jvm = session.sparkContext._jvm
+    assert jvm is not None
+    java = int(jvm.java.lang.Runtime.version().feature())
+    if java > _NEWEST_JAVA_BEFORE_4_2 and __version__.startswith(("4.0.", "4.1.")):
+        raise StarskipError(
+            f"PySpark {__version__} does not run on Java {java}: let JAVA_HOME name Java 17 or 21, "
+            "or use PySpark 4.2"
+        )

@@ -1,4 +1,4 @@
-"""Parse a skeleton into sqlglot's tree, with one named placeholder a slot."""
+"""Parse a skeleton into sqlglot's tree, with one named placeholder a slot; bound its nesting first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from starskip.errors import UnsupportedQuery
-from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.normalize_sql import SLOT, masked
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_options import split_options
@@ -27,6 +26,11 @@ _OTHER_WORDS = (
     (re.compile(r"\bMINUS(?= (?:ALL )?\(?SELECT\b)", re.IGNORECASE), "EXCEPT"),
 )
 """Pinot's words, and those that sqlglot knows instead."""
+
+
+MAX_NESTING = 60
+"""The parser is recursive: deeper text would exhaust the stack, and is no basis for advice."""
+_NOTS = re.compile(r"(?>(?:\bnot\s+){4,})", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4)
@@ -96,3 +100,15 @@ def _parsed(text: str) -> exp.Query:
 def _first_line(error: Exception) -> str:
     lines = str(error).splitlines()
     return masked(lines[0][:200]) if lines else type(error).__name__
+
+
+def nesting(skeleton: str) -> int:
+    """Return an upper bound for a text without literals: open brackets, and chains of NOT. Linear."""
+    depth = deepest = 0
+    for character in skeleton:
+        if character in "([":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]":
+            depth -= 1
+    return max(deepest, max((len(run[0]) // 4 for run in _NOTS.finditer(skeleton)), default=0))

@@ -18,12 +18,11 @@ from starskip.sql.typed_literals import with_padded_literals
 from starskip.star_tree.measure import Measure
 from starskip.star_tree.query.aggregate_call import AggregateCall, is_aggregate
 from starskip.star_tree.query.answer_names import answer_names
-from starskip.star_tree.query.bound_columns import bound_columns
 from starskip.star_tree.query.conjuncts import Conjunct, conjuncts
 from starskip.star_tree.query.finishing import Finishing, finishing
 from starskip.star_tree.query.group_expressions import GroupExpression, group_expressions
 from starskip.star_tree.query.query_table import require_meant, single_table, table_name
-from starskip.star_tree.query.rewrite_select import resolve_aliases
+from starskip.star_tree.query.rewrite_select import bound_columns, resolve_aliases
 from starskip.star_tree.query.scalar_functions import known_functions
 from starskip.star_tree.query.sql_select import bounded_depth, select_tokens, sql_select
 

@@ -1,6 +1,7 @@
 """Publish and read artefacts by name and night, each a log of manifests over data files.
 
 A stage writes its files aside, then publishes them in one commit that replaces exactly the intended tables.
+An experiment, a run that tries other settings, has its artefacts of one night aside, in a folder of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ import pyarrow as pa
 
 from starskip.errors import StorageError
 from starskip.storage import lake_schemas, schemas
-from starskip.storage.experiment import Experiment
 from starskip.storage.manifest import Manifest, Part
 from starskip.storage.manifest_log import ManifestLog
 from starskip.storage.snapshot import Snapshot
@@ -35,6 +35,10 @@ _KINDS = ("manifests", "data")
 
 CURRENT = "current"
 """Stands for the night of metadata and built artefacts, which are current state and belong to no night."""
+
+
+# No artefact's name begins so: neither a listing of artefacts nor the retention of nights finds experiments.
+EXPERIMENTS = "_experiments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +131,16 @@ class ArtefactStore:
     def artefacts(self) -> tuple[str, ...]:
         """Return the sorted names of all artefacts that were ever written."""
         return tuple(name for name in self.storage.folders_in("") if _NAME.fullmatch(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """One experiment: its night, and the file-safe name of its run."""
+
+    run_date: str
+    name: str
+
+    @property
+    def folder(self) -> str:
+        """The folder of its artefacts, which is laid out as the store is."""
+        return f"{EXPERIMENTS}/{self.run_date}/{self.name}"

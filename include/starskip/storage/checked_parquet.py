@@ -1,4 +1,4 @@
-"""Parquet files of the store: compressed, each page with a checksum, and its own name in the footer.
+"""Parquet files of the store: rows of a schema, compressed, pages with checksums, the name in the footer.
 
 A name is given once (``StagedWrite``), so it identifies the index, the version and the content. A file that
 was put in the place of another one is recognised by its footer, which any reader reads anyway. A footer has
@@ -7,7 +7,7 @@ no checksum: its digest stands beside the file's name in the manifest (``DataFil
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
+from starskip.errors import StorageError, printable
 from starskip.storage.manifest import DataFile
 
 FORM = 1
@@ -125,3 +126,37 @@ def _digest(footer: bytes) -> str:
 
 def _told(name: str) -> bytes:
     return f"{FORM} {name}".encode()
+
+
+def require_columns(present: Collection[str], schema: pa.Schema, *, artefact: str, location: str) -> None:
+    """Raise ``StorageError`` for the first column of ``schema`` that is not among ``present``."""
+    for column in schema.names:
+        if column not in present:
+            raise StorageError(
+                f"{artefact}: column {column} is missing in {location}; run the step that writes it again",
+                location=location,
+            )
+
+
+def fitted(rows: pa.Table, schema: pa.Schema, *, artefact: str, location: str) -> pa.Table:
+    """Return ``rows`` with exactly the columns, order and types of ``schema``.
+
+    Raises ``StorageError`` for a column that is missing, unknown, or whose values its type cannot hold.
+    """
+    require_columns(rows.schema.names, schema, artefact=artefact, location=location)
+    for column in rows.schema.names:
+        if column not in schema.names:
+            raise StorageError(
+                f"{artefact}: column {printable(column, 100)} is not in its schema", location=location
+            )
+    return pa.table([_cast(rows, column, artefact, location) for column in schema], schema=schema)
+
+
+def _cast(rows: pa.Table, column: pa.Field[Any], artefact: str, location: str) -> pa.ChunkedArray[Any]:
+    try:
+        return rows.column(column.name).cast(column.type)
+    except (pa.ArrowException, KeyError) as error:
+        detail = "occurs twice" if isinstance(error, KeyError) else printable(str(error), 200)
+        raise StorageError(
+            f"{artefact}: column {column.name} does not hold {column.type}: {detail}", location=location
+        ) from error

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from starskip.errors import CommitConflict, DamagedManifest, StorageError
 from starskip.storage.manifest import Manifest, Part, manifest_bytes, manifest_from_bytes
@@ -187,3 +188,18 @@ class ManifestLog:
                 location=name,
             )
         return manifest
+
+
+class ListedManifest(NamedTuple):
+    """A manifest's version and time: a chain that was begun anew repeats its numbers at other times."""
+
+    version: int
+    modified_ns: int
+
+
+def newest_manifest(chain: ManifestLog) -> ListedManifest | None:
+    """Return the newest manifest, unread; None if there is none."""
+    listed = chain.listed()
+    return max(
+        (ListedManifest(version, stored.modified_ns) for version, stored in listed.items()), default=None
+    )

@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from starskip.errors import StorageError, printable
-from starskip.storage.checked_parquet import require_own
-from starskip.storage.column_check import require_columns
+from starskip.storage.checked_parquet import require_columns, require_own
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.storage import Storage
 

@@ -11,8 +11,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from starskip.errors import StorageError
-from starskip.storage.checked_parquet import checked_parquet, footer_digest
-from starskip.storage.column_check import fitted
+from starskip.storage.checked_parquet import checked_parquet, fitted, footer_digest
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import PutVerdict, Storage
 

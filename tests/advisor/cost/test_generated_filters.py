@@ -1,7 +1,13 @@
-"""The measured sample of generated filters belongs to the rows and queries that the generator makes."""
+"""The measured sample of generated filters belongs to the rows and queries that the generator makes.
+
+The cost model predicts the entries that a real Pinot 0.11 scanned for generated filters.
+
+`tests/data/pinot_filters` has the counters; the rows are made anew. `make bench-pinot-filters` measures.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -9,11 +15,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from pinot.filters.checked_segments import GENERATORS, generated_variants
-from pinot.filters.comparison import Compared, summaries, summary, worst
+from pinot.filters.comparison import Compared, compared, summaries, summary, worst
 from pinot.filters.filter_truth import COUNTERS, FilterTruth, Measured, read_truth, write_truth
 from pinot.filters.generated_queries import GeneratedQuery, generated_queries
 from pinot.filters.generated_windows import row_windows, sorted_columns
 from pinot.filters.index_sets import IndexSet, index_sets
+from pinot.filters.opened_segments import generated_segments
+from pinot.filters.predicted_entries import Predictor
 from pinot.filters.sampled_truth import sampled_truth
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -23,6 +31,11 @@ pytestmark = pytest.mark.slow
 SAMPLE = Path(__file__).parents[2] / "data" / "pinot_filters" / "seed-1.json.gz"
 QUERIES = 320
 SEED = 1
+
+
+PAIR = Measured(GeneratedQuery("t", "SELECT 1", ("or",)), IndexSet("t", "t"), ((1_000,),))
+LEAST_PAIRS = 2_000
+LEAST_EARLY_PAIRS = 1_000
 
 
 @pytest.fixture(scope="module")
@@ -135,9 +148,6 @@ def test_a_sample_keeps_the_counters_of_its_queries(truth: FilterTruth) -> None:
     assert {"limit", "negated in", "multi-value", "null test", "depth 4", "regexp", "raw"} <= kinds
 
 
-PAIR = Measured(GeneratedQuery("t", "SELECT 1", ("or",)), IndexSet("t", "t"), ((1_000,),))
-
-
 @pytest.mark.parametrize(
     ("runs", "predicted", "is_near", "is_off"),
     [
@@ -183,3 +193,34 @@ def test_the_aim_is_met_by_the_measurements_and_missed_by_a_model_that_is_ten_pe
         p.label for p in parts
     }
     assert len(worst(above, 15)) == 15
+
+
+@pytest.fixture(scope="module")
+def predictor(truth: FilterTruth) -> Predictor:
+    tables = generated_variants(truth)
+    return Predictor(lambda variant: generated_segments(tables[variant]))
+
+
+def _compared(
+    truth: FilterTruth, predictor: Predictor, is_asked: Callable[[Measured], bool]
+) -> tuple[Compared, ...]:
+    return compared((pair for pair in truth.pairs() if pair.is_stable and is_asked(pair)), predictor.entries)
+
+
+def test_queries_that_read_all_rows(truth: FilterTruth, predictor: Predictor) -> None:
+    pairs = _compared(truth, predictor, lambda pair: not pair.query.ends_early)
+    found = summary("all", pairs)
+    assert found.pairs >= LEAST_PAIRS
+    assert found.near_ratio >= 0.98
+    assert not [
+        (pair.measured.query.sql, pair.predicted) for pair in pairs if pair.is_off and not pair.is_small
+    ]
+    assert found.sum_ratio == pytest.approx(1, abs=0.01)
+
+
+def test_queries_that_end_early(truth: FilterTruth, predictor: Predictor) -> None:
+    pairs = _compared(truth, predictor, lambda pair: pair.query.ends_early)
+    found = summary("early", pairs)
+    assert found.pairs >= LEAST_EARLY_PAIRS
+    assert found.near_ratio >= 0.95
+    assert found.sum_ratio == pytest.approx(1, abs=0.02)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from changed_table import COUNTRY, TREE, TS
-from starskip.advisor.deployment.hidden_index import hiding_options
 from starskip.advisor.deployment.table_segments import (
     MAX_LOOKED_AT,
     Wanted,
+    hiding_options,
     looked_at,
     newest_first,
     wanted_of,

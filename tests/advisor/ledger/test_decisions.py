@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
-from starskip.advisor.ledger.decisions import MAX_REASON, Decision, decide
-from starskip.advisor.ledger.entry import Event
+from starskip.advisor.ledger.decisions import MAX_REASON, Decision, decide, may_wait_for
+from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.index_states import index_states
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import approved_advice
@@ -108,3 +109,30 @@ def test_the_key_of_an_index_is_short_plain_and_its_own() -> None:
     odd = [AdvisedIndex("inverted", (name,)) for name in ("a", "a\r\n", "a\n", "\ud800", "x" * 10_000)]
     keys = {each.key for each in odd}
     assert len(keys) == len(odd) and all(len(key) == 16 and key.isalnum() for key in keys)
+
+
+def test_an_approval_that_another_one_comes_before_keeps_it(
+    store: ArtefactStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, others = advice("a", "b", "c"), ["inverted:c", "inverted:a"]
+
+    def read_while_another_approves(*asked: Any) -> list[LedgerEntry]:
+        found = ledger_entries(*asked)
+        if others:
+            decide(store, whole, APPROVE, [others.pop()])
+        return found
+
+    monkeypatch.setattr("starskip.advisor.ledger.decisions.ledger_entries", read_while_another_approves)
+    decide(store, whole, Decision(Event.APPROVED, "bob"), ["inverted:b"])
+    assert not others and applied(store)[0] == {"a", "b", "c"}
+
+
+def test_one_defers_to_a_day_that_lies_ahead_and_is_still_seen() -> None:
+    today = date(2026, 11, 30)
+    days = {each: may_wait_for(today + timedelta(days=each), today) for each in (-1, 0, 1, 3650, 3651)}
+    assert days == {-1: False, 0: False, 1: True, 3650: True, 3651: False}
+
+
+def test_a_long_name_is_cut(store: ArtefactStore) -> None:
+    (entry,) = decide(store, advice("a"), Decision(Event.APPROVED, "b\n" + "x" * 1000))
+    assert len(entry.who) <= 100 and "\n" not in entry.who

@@ -11,13 +11,13 @@ from starskip.advisor.latency.shape_times import TimeSaving
 from starskip.advisor.ledger.advised_index import AdvisedChange, AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.export_ledger import export_ledger
-from starskip.advisor.ledger.ledger import add_entries, ledger_entries
-from starskip.advisor.ledger.newest_entries import newest_entries
+from starskip.advisor.ledger.ledger import add_entries, ledger_entries, newest_entries
 from starskip.advisor.ledger.standing import (
     approved,
     drift,
     interval_factors,
     newest_by_index,
+    newest_decisions,
     refused_again,
     reload_rate,
 )
@@ -100,7 +100,7 @@ def test_only_the_newest_word_on_an_index_counts() -> None:
 def test_refused_advice_waits_for_its_time_or_for_a_greater_saving(
     event: Event, days: int, saving: float, is_refused: bool
 ) -> None:
-    said = newest_by_index([entry(event, reason="no room")])
+    said = newest_decisions([entry(event, reason="no room")])
     today = (DAY + timedelta(days=days)).date()
     why = refused_again("inverted:city", saving, said, today, cool_down_days=30, gain_ratio=0.5)
     assert bool(why) is is_refused
@@ -109,8 +109,24 @@ def test_refused_advice_waits_for_its_time_or_for_a_greater_saving(
     assert refused_again("inverted:other", saving, said, today, cool_down_days=30, gain_ratio=0.5) == ""
 
 
+@pytest.mark.parametrize("name", ["star_tree:a,b", "star_tree:b,a", "star_tree:b,a#ffffff"])
+def test_a_rejected_tree_of_other_functions_or_another_order_waits_too(name: str) -> None:
+    tree = AdvisedIndex("star_tree", ("a", "b"), {}, 0.1, variant="abc123", alone_ratio=0.2)
+    said = newest_decisions([replace(entry(Event.REJECTED), index=tree)])
+    rules = {"cool_down_days": 30, "gain_ratio": 0.5}
+    assert refused_again(name, 0.25, said, DAY.date(), **rules)
+    assert not refused_again("star_tree:a,b,c", 0.25, said, DAY.date(), **rules)
+
+
+def test_a_saving_that_has_not_grown_is_no_reason_to_ask_again() -> None:
+    nothing = replace(entry(Event.REJECTED).index, alone_ratio=0.0)
+    for index, saving in ((nothing, 0.0), (entry(Event.REJECTED).index, 0.2)):
+        said = newest_decisions([replace(entry(Event.REJECTED), index=index)])
+        assert refused_again("inverted:city", saving, said, DAY.date(), cool_down_days=30, gain_ratio=0.0)
+
+
 def test_a_deferred_index_comes_at_its_date_whatever_it_saves() -> None:
-    said = newest_by_index([entry(Event.DEFERRED, until=date(2026, 12, 1))])
+    said = newest_decisions([entry(Event.DEFERRED, until=date(2026, 12, 1))])
     rules = {"cool_down_days": 30, "gain_ratio": 0.5}
     assert refused_again("inverted:city", 0.9, said, date(2026, 11, 30), **rules)
     assert refused_again("inverted:city", 0.2, said, date(2026, 12, 1), **rules) == ""

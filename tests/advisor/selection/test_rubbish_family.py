@@ -22,8 +22,8 @@ from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.families.guarded_family import guarded
 from starskip.advisor.families.index import Index
 from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.advised_edits import advised_edits, write_out
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.written_advice import advised_edits, write_out
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.cli.tune_document import tune_document
 from starskip.pinot.proposed_config import with_edits

@@ -14,6 +14,7 @@ from starskip.advisor.workload import lake_queries as module
 from starskip.advisor.workload.filter_text import filter_expression
 from starskip.advisor.workload.lake_queries import (
     LakeQuery,
+    TableLocations,
     lake_queries,
     merged_lake_queries,
     weighted_queries,
@@ -21,7 +22,6 @@ from starskip.advisor.workload.lake_queries import (
 from starskip.advisor.workload.spark_events.event_logs import EventLog
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, SqlExecution, TableScan
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
-from starskip.advisor.workload.table_locations import TableLocations
 from starskip.predicates.data_types import column_types
 from starskip.predicates.expression_json import UNKNOWN, expression_json
 from starskip.predicates.predicate_shape import predicate_skeleton

@@ -22,8 +22,7 @@ from starskip.night.experiments import note_experiment, run_note
 from starskip.reports.report_files import report_files
 from starskip.reports.report_summary import report_summary
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.storage_for import storage_for
 
 NIGHT = "2026-11-18"
@@ -227,7 +226,7 @@ class Server:
                 state=state,
                 logical_date=logical_date,
                 run_after=day,
-                data_interval=(day, day),
+                data_interval=(day, day + timedelta(days=1)),
             )
             session.add(run)
 

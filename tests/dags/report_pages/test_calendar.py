@@ -34,7 +34,9 @@ def test_the_calendar_leads_to_nights_and_chooses_days(server: Any) -> None:
     server.add_run("of-one-table", {"run_date": "2026-11-16", "tables": ["lineitem"]}, state="queued")
     some = server.get(f"{CALENDAR}?first=2026-11-16&last={server.night}").text
     assert "3 days" in some and "not run: 2" in some and "--reprocess-behavior failed" in some
-    for asked in ("first=2026-11-18&last=2026-11-01", "first=2999-01-01", "first=2020-01-01&last=2026-11-01"):
+    swapped = server.get(f"{CALENDAR}?first={server.night}&last=2026-11-16").text
+    assert f"--from-date 2026-11-16 --to-date {server.night}T" in swapped
+    for asked in ("first=2026-11-18&last=2999-01-01", "first=2999-01-01", "first=2020-01-01&last=2026-11-01"):
         assert server.get(f"{CALENDAR}?{asked}").status_code == 404
 
 
@@ -61,6 +63,25 @@ def test_who_may_start_runs_repeats_a_day_and_is_led_to_its_run(server: Any) -> 
     assert second.headers["Location"] == answer.headers["Location"]
     waiting = server.get(day, "admin").text
     assert "queued" in waiting and "Run 2026-11-17</button>" not in waiting
+
+
+def test_an_experiment_that_runs_keeps_nobody_from_running_its_night(server: Any) -> None:
+    def told(name: str, **conf: Any) -> str:
+        server.add_run(name, {"run_date": "2026-11-17", **conf}, state="running")
+        return str(server.get(f"{CALENDAR}?first=2026-11-17", "admin").text)
+
+    button = "Run 2026-11-17</button>"
+    assert button in told("changed", **{"advice.max_indexes": 3})
+    assert button in told("dry", publish="no")
+    assert button not in told("usual", **{"publish": "auto", "tables": [], "advice.max_indexes": None})
+
+
+def test_a_run_that_publishes_other_settings_is_the_run_of_its_night(server: Any) -> None:
+    server.add_run(
+        "says-yes", {"run_date": "2026-11-17", "advice.max_indexes": 3, "publish": "yes"}, "running"
+    )
+    assert "running" in server.get(f"{CALENDAR}?first=2026-11-17", "admin").text.split("<main>")[1]
+    assert "Run 2026-11-17</button>" not in server.get(f"{CALENDAR}?first=2026-11-17", "admin").text
 
 
 def test_a_day_that_cannot_be_run_is_refused(server: Any) -> None:

@@ -11,8 +11,7 @@ from starskip.advisor.run.night import Night
 from starskip.airflow.report_places import DAG_ID, URL_PREFIX
 from starskip.night.experiments import note_experiment
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.staged_write import file_safe
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]

@@ -66,6 +66,27 @@ def test_every_change_asks_for_more_than_reading_and_for_a_page_of_our_own(serve
         assert server.post(path, {}, headers=behind).status_code != 403, path
 
 
+def test_behind_a_proxy_that_hides_its_host_the_configured_address_is_our_own(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__API__BASE_URL", "http://airflow.example:81/airflow")
+    for path in map(server.filled, server.changing_paths()):
+        for origin, is_ours in (
+            ("http://airflow.example:81", True),
+            ("https://airflow.example:81", False),
+            ("http://airflow.example", False),
+            ("null", False),
+        ):
+            answer = server.post(path, {}, headers={"Origin": origin})
+            assert (answer.status_code != 403) is is_ours, (path, origin)
+        there = {"Origin": "http://airflow.example:81", "Sec-Fetch-Site": "cross-site"}
+        assert server.post(path, {}, headers=there).status_code == 403, path
+    for unset in ("", "http://[airflow"):
+        monkeypatch.setenv("AIRFLOW__API__BASE_URL", unset)
+        for origin in ("", "null", "http://evil.example"):
+            assert server.post(path, {}, headers={"Origin": origin}).status_code == 403, (unset, origin)
+
+
 def test_every_change_takes_forms_within_bounds(server: Any) -> None:
     for path in map(server.filled, server.changing_paths()):
         for form, status in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from starskip.pinot.cluster.reload_answers import ReloadStatus, reload_jobs, reload_status
+from starskip.pinot.cluster.controller import ReloadStatus, reload_jobs, reload_status
 
 OF_0_11 = {
     "status": 'Segment reload details: {"t_OFFLINE":{"reloadJobId":"1f-2","reloadJobMetaZKStorageStatus":'

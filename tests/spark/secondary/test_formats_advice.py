@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from gate_checks import import_great_expectations
 from lake_formats import new_table
 from pyspark.sql import SparkSession
 from settings_with import settings_with
@@ -27,11 +26,6 @@ PAIRS = [
     )
     for user in range(40)
 ]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 class PairNights(SkippingNights):

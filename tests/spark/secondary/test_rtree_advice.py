@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gate_checks import import_great_expectations
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skipping_nights import SkippingNights, call, column, literal
@@ -22,11 +21,6 @@ from starskip.spark.skipping.table_finder import metadata_changed
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 FILES, ROWS = 8, 400
 DEGREES = 80.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @pytest.fixture

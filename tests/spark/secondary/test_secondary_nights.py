@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from gate_checks import failed_checks, import_great_expectations
+from gate_checks import failed_checks
 from pyspark.sql import SparkSession
 from skipping_nights import DAY, FILES, SkippingNights
 from skipping_tables import aged
@@ -26,11 +26,6 @@ from starskip.storage.manifest import Part
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.quality]
 NEXT = DAY + timedelta(days=1)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @pytest.fixture

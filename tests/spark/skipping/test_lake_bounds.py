@@ -24,7 +24,7 @@ from starskip.lake.open_lake_table import open_lake_table
 from starskip.predicates.comparison import ComparisonOperator
 from starskip.predicates.expression import Call, Column, Literal
 from starskip.skipping.build_clause import build_clause
-from starskip.spark.skipping.lake_bounds import bounds_of
+from starskip.spark.skipping.lake_reader import bounds_of
 
 _START = datetime(1969, 12, 31, 23, 59, 59, 999000, tzinfo=UTC)
 KINDS = {

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import starskip
 from pyspark.sql import SparkSession
+from spark_program import run_spark_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -38,18 +36,8 @@ def submit(folder: Path, *arguments: str, **settings: str) -> list[object]:
         **settings,
     }
     confs = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
-    done = subprocess.run(
-        [Path(sys.executable).with_name("spark-submit"), "--master", "local[1]", *confs, script, *arguments],
-        env={
-            **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
-            "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    spark_submit = Path(sys.executable).with_name("spark-submit")
+    done = run_spark_program([spark_submit, "--master", "local[1]", *confs, script, *arguments])
     seen = [line for line in done.stdout.splitlines() if line.startswith("SEEN ")]
     assert seen, done.stderr[-3000:]
     found: list[object] = json.loads(seen[0].removeprefix("SEEN "))

@@ -14,7 +14,7 @@ import pytest
 from starskip.lake.table_snapshot import TableSnapshot
 from starskip.predicates.column_name import column_name
 from starskip.predicates.expression import Call, Column, Expression
-from starskip.spark.skipping import compile_java, lake_bounds
+from starskip.spark.skipping import compile_java, lake_reader
 from starskip.spark.skipping.lake_columns import ColumnTranslation
 
 _planted = count()
@@ -90,7 +90,7 @@ def column_by_name(self: ColumnTranslation, column: Column) -> Expression:
 
 def bounds_cut(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.Table:
     """Take greatest texts that a log has cut for values: what they begin with, and nothing counted up."""
-    found = lake_bounds.bounds_of(snapshot, positions)
+    found = lake_reader.bounds_of(snapshot, positions)
     for at, name in enumerate(found.column_names):
         if name.startswith("max:string:"):
             cut = pc.utf8_slice_codeunits(found[name], 0, _WHOLE_CHARACTERS)

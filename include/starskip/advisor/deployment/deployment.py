@@ -21,7 +21,6 @@ from starskip.advisor.deployment.application import (
     verdict_of,
 )
 from starskip.advisor.deployment.forecast import Forecast
-from starskip.advisor.deployment.hidden_index import hiding_options
 from starskip.advisor.deployment.judgement import (
     Fault,
     FaultKind,
@@ -35,7 +34,7 @@ from starskip.advisor.deployment.plan import Plan
 from starskip.advisor.deployment.replay import Baseline, Measured, replay
 from starskip.advisor.deployment.run import BrokerGone, Run
 from starskip.advisor.deployment.statements import Statement
-from starskip.advisor.deployment.table_segments import newest_first, table_size, wanted_of
+from starskip.advisor.deployment.table_segments import hiding_options, newest_first, table_size, wanted_of
 from starskip.advisor.deployment.take_back import are_ours_or_old, note_in_ledger, take_back
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event

@@ -8,16 +8,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from starskip.advisor.deployment.forecast import TableSize
+from starskip.advisor.deployment.replay import Options
 from starskip.advisor.families.families import named
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.pinot.cluster.controller import Controller
 from starskip.pinot.column_key import INDEX_CONFIG
 from starskip.pinot.hybrid_tables import without_type
+from starskip.pinot.star_trees_key import StarTreesKey
 
 MAX_LOOKED_AT = 40
 """Segments of a table that are looked into, evenly spread and the newest among them."""
 _NO_COLUMN = "$none"
 _DIGITS = re.compile(r"(\d+)")
+
+
+_SKIPPING_SINCE = (1, 2)
+"""skipIndexes is of 1.2; an older Pinot takes no notice of it, and would scan as before."""
+_INDEX = "_index"
 
 
 def table_size(controller: Controller, table: str) -> TableSize:
@@ -126,3 +133,32 @@ def tree_count(config: Mapping[str, Any]) -> int:
     """Return the number of star-trees that a config asks for."""
     held = config.get(INDEX_CONFIG) or {}
     return len(held.get("starTreeIndexConfigs") or ()) + bool(held.get("enableDefaultStarTree"))
+
+
+def is_star_tree(index: AdvisedIndex) -> bool:
+    """Return whether an index is a star-tree of Pinot."""
+    family = named(index.family)
+    return family is not None and isinstance(family.config, StarTreesKey)
+
+
+def hiding_options(
+    index: AdvisedIndex,
+    release: tuple[int, ...],
+    config: Mapping[str, Any],
+    *,
+    only_trees_of: Sequence[AdvisedIndex] = (),
+) -> Options | None:
+    """Return the options of queries that do without ``index``; None if it cannot be hidden by itself.
+
+    A query does without all star-trees or none: one is hidden by itself if ``config`` has no other.
+    """
+    family = named(index.family)
+    if family is None or index.is_drop:
+        return None
+    if is_star_tree(index):
+        is_only = tree_count(config) == 1 == sum(map(is_star_tree, only_trees_of))
+        return {"useStarTree": False} if is_only else None
+    if family.path is None or not family.path.segment_index.endswith(_INDEX) or release < _SKIPPING_SINCE:
+        return None
+    kind = family.path.segment_index.removesuffix(_INDEX)
+    return {"skipIndexes": "&".join(f"{column}={kind}" for column in index.columns)}

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 from starskip.advisor.ledger.advised_index import AdvisedChange
 from starskip.advisor.ledger.entry import Event, LedgerEntry
-from starskip.advisor.ledger.ledger import add_entries, ledger_entries
+from starskip.advisor.ledger.ledger import add_entries, additions, ledger_entries
 from starskip.advisor.ledger.standing import approved
-from starskip.errors import MissingSource, printable
+from starskip.errors import CommitConflict, MissingSource, printable
 from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.manifest_log import MAX_ATTEMPTS
 
 MAX_REASON = 500
 """Characters of a reason; more are cut."""
+_MAX_NAME = 100
+_LONGEST_DEFERRAL = timedelta(days=3650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,11 @@ class Decision:
     who: str
     reason: str = ""
     until: date | None = None
+
+
+def may_wait_for(day: date, today: date) -> bool:
+    """Return whether advice can be deferred until a day: it lies ahead, by at most ten years."""
+    return timedelta(0) < day - today <= _LONGEST_DEFERRAL
 
 
 def decide(
@@ -50,12 +58,17 @@ def decide(
             f"table {table}: the advice of {printable(advice.source, 200)} changes nothing",
             source=advice.table,
         )
-    if names:
-        before = ledger_entries(store, advice.table) if decision.event is Event.APPROVED else ()
-        advice = _of_these(advice, names, approved(before))
-    entries = _entries(advice, decision, datetime.now(UTC))
-    add_entries(store, entries, created_at=entries[0].at, created_by=decision.who)
-    return entries
+    is_part_approved = bool(names) and decision.event is Event.APPROVED
+    for _ in range(MAX_ATTEMPTS):
+        # An approval that was read without another person's approval of this moment would replace that one.
+        after = additions(store, advice.table) if is_part_approved else None
+        before = ledger_entries(store, advice.table) if is_part_approved else ()
+        decided = _of_these(advice, names, approved(before)) if names else advice
+        entries = _entries(decided, decision, datetime.now(UTC))
+        at, who = entries[0].at, entries[0].who
+        if add_entries(store, entries, created_at=at, created_by=who, after=after):
+            return entries
+    raise CommitConflict(f"table {table}: others decided first {MAX_ATTEMPTS} times; decide again")
 
 
 def _of_these(
@@ -77,7 +90,7 @@ def _entries(advice: AdvisedChange, decision: Decision, at: datetime) -> list[Le
         LedgerEntry(
             advice.table,
             at,
-            decision.who,
+            printable(decision.who, _MAX_NAME),
             decision.event,
             each,
             advice.source,

@@ -23,6 +23,20 @@ def newest_by_index(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
     return {entry.index.name: entry for entry in entries}
 
 
+def newest_decisions(entries: Iterable[LedgerEntry]) -> dict[str, LedgerEntry]:
+    """Return the newest entry of each index of one table, by what ``refused_again`` knows an index by."""
+    return {_plain(entry.index.name): entry for entry in entries}
+
+
+def _plain(name: str) -> str:
+    """Return an index's name without its variant, with its columns sorted.
+
+    Who rejected a star-tree is not asked again for other functions or another split order.
+    """
+    family, _, columns = name.partition("#")[0].partition(":")
+    return f"{family}:{','.join(sorted(columns.split(',')))}"
+
+
 def approved(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """Return what a table's newest approval named, but for what was applied or withdrawn since.
 
@@ -77,13 +91,14 @@ def refused_again(
 
     A rejected, refuted or taken-back index comes again once ``cool_down_days`` are over, or once its saving
     by itself, ``alone_ratio``, is by ``gain_ratio`` greater than it was; a deferred one at its date.
-    ``refusals``: ``newest_by_index``.
+    ``refusals``: ``newest_decisions``.
     """
-    entry = refusals.get(name)
+    entry = refusals.get(_plain(name))
     if entry is None or entry.event not in _REFUSALS:
         return ""
     before = entry.index.alone_ratio
-    if entry.event is not Event.DEFERRED and before is not None and alone_ratio >= before * (1 + gain_ratio):
+    has_grown = before is not None and alone_ratio > before and alone_ratio >= before * (1 + gain_ratio)
+    if entry.event is not Event.DEFERRED and has_grown:
         return ""
     until = proposed_again_from(entry, cool_down_days)
     if until is None or today >= until:

@@ -18,8 +18,7 @@ from starskip.advisor.run.stages import STAGE_NAMES, STAGES, stage_named
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import SourceError, StorageError
 from starskip.storage.manifest import Part
-from starskip.storage.manifest_log import ManifestLog
-from starskip.storage.newest_manifest import ListedManifest, newest_manifest
+from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 
 
 @dataclass(frozen=True, slots=True)

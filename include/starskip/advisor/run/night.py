@@ -20,7 +20,8 @@ ADVICE_NIGHTS = 8
 class Night:
     """Arguments of all stages of a run.
 
-    ``tables``: the tables to work on; None means all tables that are found. ``log_paths`` may hold
+    ``tables``: the tables to work on; None means all tables that are found. ``is_of_some``: this run was
+    asked for some tables alone, of all that are found or that the configuration names. ``log_paths`` may hold
     ``{run_date}``, and so may ``event_log_paths``, of Spark's event logs. ``started_at`` and ``run_id`` go
     into the manifests. ``lake_tables``: the tables whose rows lie in the lake, too or alone; chosen indexes
     can be built there. ``segments_root``: empty if all tables lie in the lake alone. ``skipping_root``: the
@@ -46,6 +47,7 @@ class Night:
     family_modules: Sequence[str] = ()
     left_out_families: frozenset[str] = frozenset()
     changed: Mapping[str, str] = field(default_factory=dict)
+    is_of_some: bool = False
 
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""

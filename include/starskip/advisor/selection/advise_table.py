@@ -15,7 +15,7 @@ from typing import Any
 from starskip.advisor.families.config_limits import barred_also, edit_faults
 from starskip.advisor.families.families import named, reorders
 from starskip.advisor.families.family_edit import family_edit
-from starskip.advisor.families.index import Index
+from starskip.advisor.families.index import Index, drop_of
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.latency.shape_times import ShapeTimes, fit_shape_times, mistrust
 from starskip.advisor.selection.advised_edits import advised_edits
@@ -186,7 +186,11 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),
         window.entries.total,
-        {item for item in window.in_force if item.family in names},
+        {
+            item
+            for item in window.in_force
+            if item.family in names and not question.decided_against(str(drop_of(item)), 0.0)
+        },
         window.asked,
         question.settings.advice.max_drop_loss_ratio,
         str(tonight.evidence),

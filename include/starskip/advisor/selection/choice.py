@@ -117,11 +117,19 @@ def _chosen(
         return Choice(frozenset(), (), 0.0, 0.0)
     values = set_values(items, upkeep_entries or {})
     linear = _linear_limits(items, limits)
-    start = greedy_set(values, linear, time_s * _GREEDY_TIME_RATIO)
-    solved = _solved(values, linear, start, deadline - time_s * _POLISH_TIME_RATIO)
-    found = [start] if solved.chosen is None else [start, solved.chosen]
-    best = max(found, key=lambda chosen: float(values.worth(chosen[None, :])[0]))
-    best = _without_idle(values, _smallest_twins(values, linear, best, limits, deadline))
+    while True:
+        start = greedy_set(values, linear, time_s * _GREEDY_TIME_RATIO)
+        solved = _solved(values, linear, start, deadline - time_s * _POLISH_TIME_RATIO)
+        found = [start] if solved.chosen is None else [start, solved.chosen]
+        taken = max(found, key=lambda chosen: float(values.worth(chosen[None, :])[0]))
+        taken = _smallest_twins(values, linear, taken, limits, deadline)
+        best = _without_idle(values, taken)
+        favoured = taken & ~best & (values.costs < 0)
+        if not favoured.any():
+            break
+        # Their favour took the place of others, and they save nothing.
+        values = replace(values, costs=np.where(favoured, 0.0, values.costs))
+        time_s = max(deadline - monotonic(), 0.0)
     worth = float(values.worth(best[None, :])[0])
     bound = max(solved.bound, worth)
     return Choice(

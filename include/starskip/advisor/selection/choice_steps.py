@@ -14,10 +14,10 @@ from starskip.advisor.families.index import Index
 from starskip.advisor.selection.chosen_answers import AnswerTerms, ChosenAnswers, chosen_answers
 from starskip.advisor.selection.combined_saving import CombinedSaving, combined_saving
 from starskip.advisor.selection.exclusive_orders import exclusive_orders
-from starskip.advisor.selection.recommend import ranked_set, recommend, told_in
+from starskip.advisor.selection.recommend import outlived, ranked_set, recommend, told_in
 from starskip.advisor.selection.recommendation import CurvePoint, Recommendation
 from starskip.advisor.selection.tonight import Tonight
-from starskip.advisor.selection.vote_list import VoteList, building_lists, order_lists
+from starskip.advisor.selection.vote_list import IndexSet, VoteList, building_lists, order_lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +39,44 @@ class ChosenColumns:
 
 def choose_answers(tonight: Tonight) -> ChosenAnswers:
     """Choose answers of whole queries, and indexes of files, together with indexes on columns."""
-    question = tonight.question
-    if not tonight.candidates and not question.skips:
+    if not tonight.candidates and not tonight.question.skips:
         return ChosenAnswers(refused=tuple(tonight.barred))
-    found = chosen_answers(
+    found = _together(tonight, tonight.question.past.kept_answers)
+    return replace(found, refused=(*tonight.barred, *found.refused))
+
+
+def choose_set(tonight: Tonight) -> IndexSet:
+    """Return the indexes on columns and the answers that the steps choose, without a curve and reasons.
+
+    One programme finds them, if a set's saving is all that decides.
+    """
+    if tonight.is_only_sorting or tonight.ranking is not None or tonight.budget.desirable is not None:
+        answers = choose_answers(tonight)
+        return frozenset((*choose_columns(tonight, answers).indexes, *answers.answer_indexes))
+    past = tonight.question.past
+    kept = past.chosen
+    while True:
+        found = _together(tonight, kept | past.kept_answers)
+        lists = found.unanswered(told_lists(tonight))
+        idle = outlived(lists, tonight.window.entries, tonight.budget, kept, found.indexes)
+        if not idle:
+            return found.indexes | found.answer_indexes
+        kept -= idle
+
+
+def _together(tonight: Tonight, kept: IndexSet) -> ChosenAnswers:
+    """Choose answers and indexes at once; ``kept``: members of the last advice, which stay if near equal."""
+    question = tonight.question
+    return chosen_answers(
         tonight.candidates,
         told_lists(tonight),
         tonight.budget,
         tonight.window.entries.total,
         {name: _terms(tonight, offer) for name, offer in tonight.offers.items()},
         size_bytes=question.size_bytes,
-        kept=question.past.kept_answers,
+        kept=kept,
         skips=question.skips,
     )
-    return replace(found, refused=(*tonight.barred, *found.refused))
 
 
 def told_lists(tonight: Tonight) -> Sequence[VoteList]:

@@ -57,6 +57,11 @@ class ChosenAnswers:
     file_bytes: float = 0.0
     bound: float = 0.0
 
+    @property
+    def answer_indexes(self) -> IndexSet:
+        """The chosen answers as indexes."""
+        return frozenset(each.index for each in self.answers)
+
     def saving_entries(self, position: int) -> float:
         """Return the entries that an answer saves in the shapes that it serves."""
         return sum(

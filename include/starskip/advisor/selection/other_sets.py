@@ -10,7 +10,7 @@ from starskip.advisor.families.answer import AnswerCandidate
 from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import Index
 from starskip.advisor.ledger.advised_index import form_key
-from starskip.advisor.selection.choice_steps import choose_answers, choose_columns
+from starskip.advisor.selection.choice_steps import choose_set
 from starskip.advisor.selection.set_saving import SetSaving, SetSavings
 from starskip.advisor.selection.stored_question import StoredQuestion
 from starskip.advisor.selection.vote_list import IndexSet, total_saving
@@ -106,9 +106,7 @@ class OtherSets:
                 time_s=min(budget.time_s, CHOICE_TIME_S),
             ),
         )
-        answers = choose_answers(judged)
-        columns = choose_columns(judged, answers)
-        return frozenset((*columns.indexes, *(each.index for each in answers.answers)))
+        return choose_set(judged)
 
     def shape_changes(self, asked: SetSaving) -> list[ShapeChange]:
         """Return the shapes that ``asked`` serves otherwise than the advice, greatest change first."""

@@ -57,7 +57,7 @@ def recommend(
     task = _Task(lists, entries, budget, size_bytes or {}, kept, found, lists if whole is None else whole)
     curve = _ranked_curve(task, ranked) if ranked is not None else _curve(task)
     best = _best_point(curve, task)
-    while best is not None and (idle := task.outlived(best.indexes)):
+    while best is not None and (idle := outlived(lists, entries, budget, task.kept, best.indexes)):
         task = replace(task, kept=task.kept - idle)
         curve = _curve(task)
         best = _best_point(curve, task)
@@ -134,23 +134,21 @@ class _Task:
                 return found, better.gap_ratio, better.bound
         return choice.indexes, choice.gap_ratio, choice.bound
 
-    def outlived(self, chosen: Collection[Index]) -> IndexSet:
-        """Return the index of the last advice that adds least to the others, if too little to stay."""
-        whole = self.saving_ratio(chosen)
-        added = {
-            item: whole - self.saving_ratio(set(chosen) - {item})
-            for item in sorted(chosen)
-            if item in self.kept
-        }
-        least = min(added, key=added.__getitem__, default=None)
-        new = self.budget.min_gain_ratio
-        stays = max(new - self.budget.switch_gain_ratio, new / 2)
-        is_little = least is not None and added[least] < stays
-        return frozenset([least]) if least is not None and is_little else frozenset()
-
     def fits(self, chosen: Collection[Index]) -> bool:
         limit = self.budget.storage_bytes
         return limit is None or sum(self.size_bytes.get(item, limit + 1) for item in chosen) <= limit
+
+
+def outlived(
+    lists: Sequence[VoteList], entries: Entries, budget: Budget, kept: IndexSet, chosen: Collection[Index]
+) -> IndexSet:
+    """Return the ``kept`` index that adds least to the other chosen ones, if too little to stay."""
+    whole = total_saving(lists, chosen)
+    added = {item: whole - total_saving(lists, set(chosen) - {item}) for item in sorted(kept & set(chosen))}
+    least = min(added, key=added.__getitem__, default=None)
+    stays = max(budget.min_gain_ratio - budget.switch_gain_ratio, budget.min_gain_ratio / 2)
+    is_little = least is not None and added[least] / max(entries.total, 1.0) < stays
+    return frozenset([least]) if least is not None and is_little else frozenset()
 
 
 def _curve(task: _Task) -> list[CurvePoint]:

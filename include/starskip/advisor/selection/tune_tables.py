@@ -17,8 +17,8 @@ from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.facts_source import FactsSource, FoundFacts
 from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.read_overviews import FoundSizes
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
-from starskip.advisor.cost.table_sizes import FoundSizes
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family_faults import without_faulty
@@ -26,10 +26,10 @@ from starskip.advisor.families.index import Index
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.advisor.selection.advice_without_log import ColumnWeights, advice_without_log, unknown_weights
 from starskip.advisor.selection.advise_table import advise_table
+from starskip.advisor.selection.advised_edits import write_out
 from starskip.advisor.selection.spooled_batches import SpooledBatches
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
-from starskip.advisor.selection.written_advice import write_out
 from starskip.advisor.workload.busy_keys import busy_keys, left_out_words
 from starskip.advisor.workload.count_shapes import QUERY_COLUMNS, count_shapes
 from starskip.advisor.workload.cut_texts import (

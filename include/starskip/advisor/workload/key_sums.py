@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.workload.skeleton_key import KEY_BITS, skeleton_key
 from starskip.advisor.workload.sql_text import sql_text
+from starskip.sql.normalize_sql import COMMENT_OR_LITERAL, SLOT, has_prefix, normalize_sql
 
 MAX_KEYS = 1 << 20
 """Keys of a table that are held: 16 MiB, some more while sums are taken."""
@@ -34,6 +35,13 @@ KEY_SUMS = pa.schema(
 _ROWS_A_BATCH = 65_536
 
 Keys = npt.NDArray[np.int64]
+
+
+KEY_BITS = 53
+"""Few enough for a float to hold; a million keys include two equal ones once in ten thousand logs."""
+_DROPPED = b'\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f (),;+-_"`' + SLOT.encode()
+_ONLY_NORMALIZED = ('"', "`", SLOT, ";", "option")
+"""Begin quoted names, which hold no literals, and query options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,3 +213,20 @@ def _bits_for(keys: Keys, max_keys: int) -> int:
     _, length = np.frexp((keys[1:] ^ keys[:-1]).astype(np.float64))
     differs_from = KEY_BITS - length + 1
     return int(np.partition(differs_from, max_keys - 1)[max_keys - 1]) - 1
+
+
+def skeleton_key(sql: str) -> int:
+    """Return the key of ``sql``, of KEY_BITS bits and the same in every process; never raises.
+
+    Texts that differ in case, white space, brackets, commas, signs, underscores, quotes of names, comments,
+    query options that decide nothing, literals or lengths of lists have one key; a few texts of different
+    shapes share a key too, which does no harm: all texts of a key are kept, or none. Cheaper than normalizing
+    the text, it selects the texts worth parsing where a log has more shapes than can be kept.
+    """
+    lower = sql.lower()
+    if sql.isascii() and not any(map(lower.__contains__, _ONLY_NORMALIZED)) and not has_prefix(lower):
+        bare = COMMENT_OR_LITERAL.sub("", lower)
+    else:
+        bare = normalize_sql(sql).skeleton
+    text = bare.encode("utf-8", "surrogatepass").translate(None, _DROPPED).lower().replace(b"!=", b"<>")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "big") >> (64 - KEY_BITS)

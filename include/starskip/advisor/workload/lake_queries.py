@@ -7,8 +7,10 @@ the smallest hashes: an even sample that is independent of order and grouping of
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -16,7 +18,6 @@ import pyarrow as pa
 
 from starskip.advisor.workload.filter_text import filter_expression
 from starskip.advisor.workload.spark_events.sql_execution import SqlExecution, TableScan
-from starskip.advisor.workload.table_locations import TableLocations
 from starskip.predicates.data_types import column_types
 from starskip.predicates.expression import Expression
 from starskip.predicates.expression_json import UNKNOWN, expression_json, expression_of
@@ -30,6 +31,10 @@ MAX_SHAPES = 5_000
 FOLDED = "(other shapes)"
 _MAX_INT64 = (1 << 63) - 1
 _SUMS = ("duration_ms", "files_read", "bytes_read", "rows_read")
+
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):/*")
+_SAME = {"s3a": "s3", "s3n": "s3", "wasbs": "az", "abfss": "az"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +215,37 @@ def _table(shapes: Iterable[_Shape]) -> pa.Table:
                 folded.fold(shape)
             rows.append(folded.row())
     return pa.Table.from_pylist(rows, LAKE_QUERIES)
+
+
+def plain_location(location: str) -> str:
+    """Normalise a path or URL: ``/lake/t`` for ``file:///lake/t/``, ``s3://b/t`` for ``s3a://b/t``.
+
+    A name of a catalog's table, ``lake.sales.orders``, stays as it is.
+    """
+    if "/" not in location:
+        return location
+    found = _SCHEME.match(location)
+    if found is None:
+        return Path(location).absolute().as_posix() if location else ""
+    scheme = found[1].lower()
+    rest = location[found.end() :].rstrip("/")
+    return f"/{rest}" if scheme == "file" else f"{_SAME.get(scheme, scheme)}://{rest}"
+
+
+class TableLocations:
+    """The tables by normalised location."""
+
+    __slots__ = ("_tables",)
+
+    def __init__(self, tables: Mapping[str, str]) -> None:
+        """Take the table of each location; a table may have several, such as its location in a log."""
+        self._tables = {plain_location(location): table for location, table in tables.items()}
+
+    def table_at(self, location: str) -> str | None:
+        """Return the table at a location or the nearest one above it, None if there is none."""
+        place = plain_location(location)
+        while place:
+            if place in self._tables:
+                return self._tables[place]
+            place = place.rpartition("/")[0]
+        return None

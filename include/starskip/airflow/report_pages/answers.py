@@ -1,4 +1,8 @@
-"""The responses of the report pages: pages, messages for errors, files; each with its policy."""
+"""The responses of the report pages: pages, messages for errors, files; each with its policy.
+
+The pages stand in a frame of Airflow's own page, so that a script in one of them would act as its reader:
+each policy names by its hash each script that may run, and a report may run none.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,17 @@ from urllib.parse import quote
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as StarletteHTTPException
+from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Message as AsgiMessage
 
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
-from starskip.airflow.report_pages.strict_headers import POLICY
 from starskip.errors import MissingSource, StarskipError
 from starskip.reports.page_links import PageLinks
-from starskip.reports.page_template import page_content_security_policy
 from starskip.reports.render_html import content_security_policy
 from starskip.reports.render_pages import Message, render_message
+from starskip.reports.template_environment import page_content_security_policy
 
 _LOG = logging.getLogger(__name__)
 _MEDIA_TYPES = {
@@ -33,6 +39,26 @@ _REFUSALS = {
     405: Message("Reading only", "This page can be read and nothing else."),
     422: Message("Not understood", "The address asks for something that these pages do not know."),
 }
+
+
+POLICY = "Content-Security-Policy"
+_HEADERS = {
+    # Airflow's page and ours have one origin; any other is refused the frame.
+    "X-Frame-Options": "SAMEORIGIN",
+    "X-Content-Type-Options": "nosniff",
+    # Nobody else learns an address, and a form of our own still says whose it is (changes.py).
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "private, no-store",
+}
+_NOTHING_ALLOWED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+NO_DAG_YET = Message(
+    "No nightly DAG yet",
+    "Airflow has read no DAG that index_advisor_dag made, or none that is sound. It reads a new file within "
+    "minutes; this lists the files that it could not import:",
+    ("airflow dags list-import-errors",),
+)
+NO_ADVICE = Message("No index advice", "Only runs of DAGs that index_advisor_dag made give advice.")
 
 
 def page_answer(page: str, status: int = 200) -> Response:
@@ -93,3 +119,32 @@ def answer_errors(app: FastAPI) -> None:
         app.add_exception_handler(kind, refused)
     app.add_exception_handler(StarskipError, unreadable)
     app.add_exception_handler(Exception, broken)
+
+
+class StrictHeaders:
+    """An ASGI application around another; a response without a policy of its own gets the strictest."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Keep the application whose responses get the headers."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+
+        async def send_strictly(message: AsgiMessage) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.setdefault(POLICY, _NOTHING_ALLOWED)
+                headers.update(_HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, send_strictly)
+
+
+def no_night_yet(dag: NightlyDag) -> Message:
+    """Return the message for a DAG without a published night."""
+    return Message(
+        "No night yet",
+        f"Nothing is published in the artefacts that {dag.config} names. Start a night:",
+        (f"airflow dags trigger {dag.dag_id}",),
+    )

@@ -10,9 +10,8 @@ from typing import Any
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import named_tables
+from starskip.airflow.night_request import NIGHT_PARAMS, named_tables, resolve_run_date
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
-from starskip.airflow.run_date import resolve_run_date
 from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.experiments import experiment_of
@@ -78,13 +77,25 @@ def run_date_of(run: Any) -> date:
     """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
     named = (run.conf or {}).get("run_date")
     given = None if named is None else str(named)
-    return resolve_run_date(given, run.data_interval_start, run.run_after)
+    return resolve_run_date(given, run.data_interval_start, run.data_interval_end, run.run_after)
 
 
 def tables_of(run: Any) -> tuple[str, ...]:
     """Return the tables that ``run`` was asked for, none for all."""
     tables = (run.conf or {}).get("tables")
     return named_tables(tables) if isinstance(tables, list | str) else ()
+
+
+def settings_of(run: Any) -> dict[str, Any]:
+    """Return what ``run`` was given beside its night and tables."""
+    given = {name: value for name, value in (run.conf or {}).items() if name not in NIGHT_PARAMS}
+    return {name: value for name, value in given.items() if value not in (None, [], {})}
+
+
+def is_tried(run: Any) -> bool:
+    """Return whether ``run`` was asked for as an experiment, as far as its params tell."""
+    publish = (run.conf or {}).get("publish")
+    return publish == "no" or (publish != "yes" and bool(settings_of(run)))
 
 
 def night_date(text: str) -> date:

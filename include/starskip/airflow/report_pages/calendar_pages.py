@@ -20,8 +20,7 @@ from starskip.airflow.report_pages.dag_runs import active_runs
 from starskip.airflow.report_pages.permitted_dags import AskedDag, is_permitted
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
-from starskip.reports.calendar_year import calendar_year
-from starskip.reports.night_days import days_between, night_days
+from starskip.reports.night_days import calendar_year, days_between, night_days
 from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.reports.render_pages import Message
 from starskip.reports.report_lists import report_nights
@@ -96,10 +95,13 @@ def _last_complete() -> date:
 
 
 def _range(first: str, last: str, complete: date) -> tuple[date, ...]:
-    """Return the days that a reader asks for; raises MissingSource if they are none, or not over yet."""
-    begin, end = night_date(first), night_date(last)
-    if not begin <= end <= complete:
-        raise MissingSource(f"{begin} to {end} are no days that are over", source=first)
+    """Return the days that a reader asks for, whichever is named first.
+
+    Raises MissingSource if they are none, or not over yet.
+    """
+    begin, end = sorted((night_date(first), night_date(last)))
+    if end > complete:
+        raise MissingSource(f"{begin} to {end} are not all over yet", source=first)
     if (end - begin).days >= _MOST_CHOSEN:
         raise MissingSource(f"{begin} to {end} are more than {_MOST_CHOSEN} days", source=first)
     return days_between(begin, end)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import parse_qs, urlsplit
 
+from airflow.configuration import conf as airflow_conf
 from fastapi import Depends, HTTPException, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -23,7 +24,9 @@ MAX_FIELDS = 1000
 
 _FORM = "application/x-www-form-urlencoded"
 _ELSEWHERE = Message(
-    "Not from these pages", "Only a form of the report pages themselves can change anything."
+    "Not from these pages",
+    "Only a form of the report pages themselves can change anything. If it was one: a proxy in front of "
+    "Airflow must pass on Host, or AIRFLOW__API__BASE_URL must name the address that browsers ask for.",
 )
 _TOO_BIG = Message("Too much", "The form holds more than these pages take at once.")
 _NO_FORM = Message("Not understood", "Only a form of the report pages is understood here.")
@@ -44,12 +47,16 @@ def require_same_origin(request: Request) -> None:
 def _is_own_origin(request: Request) -> bool:
     """Return whether Origin is the server's own, as the browser knows it before any proxies.
 
-    No page can make a browser send another Host or X-Forwarded-Host. A proxy that ends TLS may not say so.
+    No page can make a browser send another Host or X-Forwarded-Host. A proxy that ends TLS may not say so,
+    and one that passes on no Host leaves the address that Airflow is configured with.
     """
     try:
         origin = urlsplit(request.headers.get("origin", ""))
+        configured = urlsplit(str(airflow_conf.get("api", "base_url", fallback="") or "").lower())
     except ValueError:
         return False
+    if origin[:2] == configured[:2] and origin.netloc:
+        return True
     hosts = {request.headers.get("host"), request.headers.get("x-forwarded-host")} - {None, ""}
     return origin.scheme in (request.url.scheme, "https") and origin.netloc in hosts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.api_fastapi.core_api.security import GetUserDep
@@ -15,21 +15,19 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from starskip.advisor.deployment.advised_change import change_of_night, newest_advice
 from starskip.advisor.families.families import named
 from starskip.advisor.ledger.advised_index import AdvisedChange
-from starskip.advisor.ledger.decisions import MAX_REASON, Decision, decide
+from starskip.advisor.ledger.decisions import MAX_REASON, Decision, decide, may_wait_for
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.run.night import Night
 from starskip.airflow.report_pages.answers import links_of, message_answer
 from starskip.airflow.report_pages.asked_night import night_date, stored_night
 from starskip.airflow.report_pages.changes import Form, PostedForm, field_of, see_other
-from starskip.airflow.report_pages.deciders import DECIDING
-from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.permitted_dags import DECIDING, AskedDag
 from starskip.airflow.report_pages.route import page_name_of
 from starskip.errors import StarskipError, printable
 from starskip.reports.published_reports import published_table
 from starskip.reports.render_pages import Message
 
 EVENTS = {"approve": Event.APPROVED, "reject": Event.REJECTED, "defer": Event.DEFERRED}
-_LONGEST_DEFERRAL = timedelta(days=3650)
 _LOG = logging.getLogger(__name__)
 
 router = APIRouter()
@@ -73,8 +71,8 @@ def asked_decision(form: Form, who: str) -> Decision:
     if event is Event.REJECTED and not reason:
         raise refusal("say why the advice is rejected: others will ask")
     if len(reason) > MAX_REASON:
-        raise refusal(f"a reason has at most {MAX_REASON} characters")
-    return Decision(event, printable(who, 100), reason, until)
+        raise refusal(f"give a reason of at most {MAX_REASON} characters")
+    return Decision(event, who, reason, until)
 
 
 def refusal(words: str, status: int = 422) -> HTTPException:
@@ -149,6 +147,6 @@ def _day(text: str) -> date:
         day = date.fromisoformat(text)
     except ValueError:
         raise refusal("name the day until which to defer, such as 2027-01-10") from None
-    if not timedelta(0) < day - datetime.now(UTC).date() <= _LONGEST_DEFERRAL:
+    if not may_wait_for(day, datetime.now(UTC).date()):
         raise refusal("defer until a day that lies ahead, by at most ten years")
     return day

@@ -9,9 +9,15 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from starskip.airflow.report_pages.alarms import alarms
-from starskip.airflow.report_pages.answers import download_answer, links_of, message_answer, page_answer
+from starskip.airflow.report_pages.answers import (
+    NO_DAG_YET,
+    download_answer,
+    links_of,
+    message_answer,
+    no_night_yet,
+    page_answer,
+)
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, stored_night
-from starskip.airflow.report_pages.messages import NO_DAG_YET, no_night_yet
 from starskip.airflow.report_pages.permitted_dags import AskedDag, PermittedDags
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.reports.overview import overview

@@ -8,7 +8,6 @@ from starlette.types import ASGIApp
 
 from starskip.airflow.report_pages import (
     calendar_pages,
-    compare_pages,
     decide_pages,
     night_pages,
     overview_pages,
@@ -16,10 +15,9 @@ from starskip.airflow.report_pages import (
     table_pages,
     what_if_pages,
 )
-from starskip.airflow.report_pages.answers import answer_errors
+from starskip.airflow.report_pages.answers import StrictHeaders, answer_errors
 from starskip.airflow.report_pages.permitted_dags import permitted_dags
 from starskip.airflow.report_pages.route import READING
-from starskip.airflow.report_pages.strict_headers import StrictHeaders
 
 WRITING = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
@@ -48,7 +46,6 @@ def pages_app() -> FastAPI:
     for each in (
         overview_pages,
         night_pages,
-        compare_pages,
         decide_pages,
         what_if_pages,
         table_pages,

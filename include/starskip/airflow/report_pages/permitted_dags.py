@@ -1,7 +1,8 @@
-"""Permission to read: the nightly DAGs whose reports a request may see.
+"""Permission to read and to decide: the nightly DAGs whose reports a request may see, and whose advice.
 
 Airflow checks no permission for an application that a plugin mounts. Whoever may read a DAG may read its
-reports, and nobody else learns even which reports there are.
+reports, and nobody else learns even which reports there are. Deciding asks for Airflow's own right to answer
+approvals.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ from starskip.airflow.report_pages.nightly_dags import NightlyDag, nightly_dags
 from starskip.errors import MissingSource
 from starskip.reports.page_links import is_page_name
 
+DECIDING = Depends(requires_access_dag("PUT", DagAccessEntity.HITL_DETAIL))
+"""The permission that a route asks for which decides."""
+
 
 def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> list[NightlyDag]:
     """Return the DAGs that the user may read; raise HTTPException if there are none.
@@ -30,6 +34,9 @@ def permitted_dags(request: Request, user: GetUserDep, session: SessionDep) -> l
     found = [each for each in known if is_permitted("GET", None, each.dag_id, request, user)]
     if known and not found:
         raise HTTPException(403)
+    # PostgreSQL takes no NUL in a text, and no name of Airflow's has one.
+    if any("\0" in str(value) for value in request.path_params.values()):
+        raise HTTPException(404)
     if not known:
         requires_access_dag("GET")(request, user)
     return found
@@ -69,3 +76,12 @@ def asked_dag(request: Request, dag_id: str, dags: PermittedDags) -> NightlyDag:
 
 AskedDag = Annotated[NightlyDag, Depends(asked_dag)]
 """The DAG that an address names, as an argument of a route."""
+
+
+def may_decide(dag_id: str, request: Request, user: GetUserDep) -> bool:
+    """Return whether the user may decide on the advice of a DAG: only then are there forms for it."""
+    return is_permitted("PUT", DagAccessEntity.HITL_DETAIL, dag_id, request, user)
+
+
+MayDecide = Annotated[bool, Depends(may_decide)]
+"""True if the user of a request may decide; an argument of a route below a DAG's name."""

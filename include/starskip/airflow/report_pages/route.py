@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import HTTPException, Query
 
 from starskip.reports.page_links import is_page_name
-from starskip.reports.report_row import RowPage
+from starskip.reports.report_lists import RowPage
 
 READING = ["GET", "HEAD"]
 

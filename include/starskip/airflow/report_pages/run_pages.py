@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from airflow.api_fastapi.common.db.common import SessionDep
@@ -18,20 +16,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from starskip.advisor.run.night import Night
-from starskip.airflow.night_request import NIGHT_PARAMS
 from starskip.airflow.report_pages.alarms import alarms
-from starskip.airflow.report_pages.answers import links_of, message_answer, page_answer
-from starskip.airflow.report_pages.asked_night import night_of_run, tables_of
+from starskip.airflow.report_pages.answers import NO_ADVICE, links_of, message_answer, page_answer
+from starskip.airflow.report_pages.asked_night import night_of_run, settings_of, tables_of
 from starskip.airflow.report_pages.dag_runs import tasks_of_run
-from starskip.airflow.report_pages.messages import NO_ADVICE
 from starskip.airflow.report_pages.night_pages import TABLES_A_NIGHT
 from starskip.airflow.report_pages.permitted_dags import PermittedDags
 from starskip.airflow.report_pages.route import READING, Text, status_of
 from starskip.errors import MissingSource
 from starskip.night.night_runs import night_runs
 from starskip.reports.render_run import RunPage, render_run
-from starskip.reports.report_lists import night_rows
-from starskip.reports.report_row import RowPage
+from starskip.reports.report_lists import RowPage, night_rows
 
 REFRESH_SECONDS = 10
 
@@ -52,7 +47,7 @@ def run(
         return message_answer(request, NO_ADVICE, 404)
     found = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
     if found is None:
-        raise MissingSource(f"{dag_id} has no run {run_id}", source=run_id)
+        raise MissingSource(f"there is no run {run_id} of {dag_id}", source=run_id)
     dag, night = night_of_run(dag, found)
     state = str(found.state)
     ends = [each for each in night_runs(night) if each.run_id == found.run_id]
@@ -61,7 +56,10 @@ def run(
         state,
         night.run_date,
         tables_of(found),
-        _settings(found.conf or {}),
+        {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in settings_of(found).items()
+        },
         tasks_of_run(dag_id, run_id, session),
         _reports(night),
         _started_by(found),
@@ -90,16 +88,6 @@ def _reports(night: Night) -> RowPage:
     """Return the reports of the run's tables; how other runs of the night ended stands on their own pages."""
     found = night_rows(night, limit=TABLES_A_NIGHT)
     return replace(found, rows=tuple(row for row in found.rows if not row.failed))
-
-
-def _settings(conf: Mapping[str, Any]) -> dict[str, str]:
-    """Return what a run was given beside its night and tables."""
-    given = {name: value for name, value in conf.items() if name not in NIGHT_PARAMS}
-    return {
-        name: value if isinstance(value, str) else json.dumps(value)
-        for name, value in given.items()
-        if value not in (None, [], {})
-    }
 
 
 def _started_by(run: DagRun) -> str:

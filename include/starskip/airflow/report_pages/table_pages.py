@@ -10,8 +10,7 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 
 from starskip.airflow.report_pages.answers import download_answer, links_of, page_answer, report_answer
 from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
-from starskip.airflow.report_pages.deciders import MayDecide
-from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.permitted_dags import AskedDag, MayDecide
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import MissingSource
 from starskip.night.experiments import experiments_of
@@ -23,8 +22,7 @@ from starskip.reports.published_reports import (
     published_page,
     published_table,
 )
-from starskip.reports.render_pages import render_history, render_report_frame
-from starskip.reports.render_table import render_table
+from starskip.reports.render_pages import render_history, render_report_frame, render_table
 from starskip.reports.report_lists import neighbour_nights, newest_night, table_rows
 
 NIGHTS_A_HISTORY = 30

@@ -27,8 +27,7 @@ from starskip.airflow.report_pages.decide_pages import (
     unwritten,
     write_audit_log,
 )
-from starskip.airflow.report_pages.deciders import DECIDING, MayDecide
-from starskip.airflow.report_pages.permitted_dags import AskedDag
+from starskip.airflow.report_pages.permitted_dags import DECIDING, AskedDag, MayDecide
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import ConfigError, StarskipError, printable
 from starskip.reports.published_reports import published_table

@@ -41,8 +41,7 @@ from pyiceberg.types import StructType
 from starskip.errors import SourceError, StarskipError
 from starskip.lake.iceberg.iceberg_bounds import bounds_by_column
 from starskip.lake.iceberg.iceberg_deletes import DeleteFiles, Entry
-from starskip.lake.iceberg.iceberg_files import StoredFileIO
-from starskip.lake.iceberg.iceberg_metadata import damaged
+from starskip.lake.iceberg.iceberg_metadata import StoredFileIO, damaged
 from starskip.lake.iceberg.iceberg_schema import arrow_type
 from starskip.lake.plain_paths import plain_path, plain_paths
 from starskip.lake.snapshot_columns import SnapshotColumn

@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pyiceberg.io import FileIO, InputFile, OutputFile
+
 from starskip.errors import MissingSource, SourceError, StarskipError, first_line, printable
-from starskip.lake.iceberg.iceberg_files import StoredFileIO
 from starskip.lake.plain_paths import plain_path
 from starskip.lake.table_name import CATALOG, METADATA_FILE, METADATA_FOLDER, is_metadata_file
 from starskip.storage.files.list_folder import list_folder
@@ -21,6 +22,7 @@ from starskip.storage.files.open_file import open_file
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
+
 
 _HINT = "version-hint.text"
 _GZIP = b"\x1f\x8b"
@@ -147,3 +149,41 @@ def damaged(place: str, error: Exception, kind: str) -> SourceError:
     return SourceError(
         f"{place}: this {kind} of an Iceberg table cannot be read ({printable(reason, 200)})", source=place
     )
+
+
+class StoredFile(InputFile):
+    """A file to be read by its location, as metadata files have it."""
+
+    def __len__(self) -> int:
+        """Return its size in bytes."""
+        with open_file(plain_path(self.location)) as file:
+            return file.seek(0, 2)
+
+    def exists(self) -> bool:
+        """Return whether it can be opened."""
+        try:
+            open_file(plain_path(self.location)).close()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def open(self, seekable: bool = True) -> Any:
+        """Open it; raises OSError, and SourceError for a store that cannot be asked."""
+        del seekable
+        return open_file(plain_path(self.location))
+
+
+class StoredFileIO(FileIO):
+    """Implements pyiceberg's FileIO for reading, with the clients and credentials of all other files."""
+
+    def new_input(self, location: str) -> StoredFile:
+        """Return a file to be read."""
+        return StoredFile(location)
+
+    def new_output(self, location: str) -> OutputFile:
+        """Refuse: nothing is written here."""
+        raise NotImplementedError(location)
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        """Refuse: nothing is deleted here."""
+        raise NotImplementedError(location)

@@ -23,8 +23,7 @@ from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
 from starskip.settings.setting_value import shown_value
-from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.experiment import Experiment
+from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.file_access import READABLE_BY, FileAccess
 from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
@@ -70,9 +69,11 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         document.find_modules()
         log_formats(formats)
     _spark_conf(document)
-    asked = arguments.tables or document.texts("tables")
+    configured = document.texts("tables")
+    asked = arguments.tables or configured
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     hybrids = _hybrids(table_configs) if asked else frozenset()
+    tables = with_halves(asked, hybrids)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
@@ -81,7 +82,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         settings=settings,
         started_at=arguments.started_at,
         run_id=arguments.run_id,
-        tables=frozenset(with_halves(asked, hybrids)) or None,
+        tables=frozenset(tables) or None,
         log_paths=[document.beside(item) for item in document.texts("sources.log_paths")],
         segments_root=_segments_root(document),
         table_config_paths=table_configs,
@@ -93,20 +94,26 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
         changed=_in_words(settings, arguments.changed),
+        is_of_some=bool(arguments.tables)
+        and not (configured and set(tables) >= set(with_halves(configured, hybrids))),
     )
 
 
 def changed_settings(
-    path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]
+    path: str | Path,
+    given: Mapping[str, Any],
+    environment: Mapping[str, str],
+    families: Sequence[str] = (),
 ) -> tuple[str, ...]:
     """Return the places of the ``given`` settings that differ from file and environment.
 
+    ``families``: modules of index families beside those of the file.
     Raises ConfigError as ``night_from_config`` does.
     """
     if not given:
         return ()
     document = config_document(str(path))
-    configured = _configured(document, document.modules("families"), environment)
+    configured = _configured(document, [*document.modules("families"), *families], environment)
     values = checked_overrides(configured, given, origin="arguments").items()
     return tuple(
         each.place

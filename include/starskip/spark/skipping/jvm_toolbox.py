@@ -1,4 +1,4 @@
-"""Work inside the JVM without compiled Java: collections, functions, subclasses.
+"""Work inside the JVM without compiled Java: collections, functions, subclasses, long answers.
 
 Functions are made of existing methods (java.lang.invoke), subclasses by javassist, which Spark ships. Each
 call through py4j takes 50 µs, whatever it does.
@@ -6,6 +6,8 @@ call through py4j takes 50 µs, whatever it does.
 
 from __future__ import annotations
 
+import zlib
+from base64 import b64decode
 from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -16,6 +18,9 @@ from pyspark.sql import SparkSession
 
 DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _names: WeakKeyDictionary[JavaGateway, JvmNames] = WeakKeyDictionary()
+
+
+_AT_ONCE = 8_000
 
 
 class JvmToolbox:
@@ -166,3 +171,17 @@ class _MethodBody:
 
     class Java:
         implements = ("javassist.util.proxy.MethodHandler",)
+
+
+def answered_bytes(answer: Any) -> bytes:
+    """Return the bytes of an answer of ``Answers.bytes``."""
+    if not isinstance(answer, str):
+        size = answer.length()
+        pieces = (answer.substring(at, min(at + _AT_ONCE, size)) for at in range(0, size, _AT_ONCE))
+        answer = "".join(pieces)
+    return b64decode(answer)
+
+
+def unpacked_bytes(answer: Any) -> bytes:
+    """Return the bytes of an answer of ``Answers.packed``."""
+    return zlib.decompress(answered_bytes(answer))

@@ -30,8 +30,8 @@ from starskip.skipping.file_metadata import Mask
 from starskip.skipping.registry import index_from_specification
 from starskip.skipping.skipping_index import SkippingIndex
 from starskip.spark.skipping.files_without_ids import FIELD_ID, files_without_ids, schema_by_names
-from starskip.spark.skipping.given_files import given_index
 from starskip.spark.skipping.jvm_toolbox import DATASOURCES, JvmToolbox, jvm_names
+from starskip.spark.skipping.known_files import given_index
 from starskip.spark.skipping.lake_columns import Path, StoredColumn, identity_of, stored_columns
 from starskip.spark.skipping.lake_signature import lake_signature
 from starskip.spark.skipping.relation_facts import OF_USERS_TYPES

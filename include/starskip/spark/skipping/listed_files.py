@@ -14,8 +14,7 @@ import pyarrow as pa
 
 from starskip.skipping.file_metadata import Mask
 from starskip.spark.skipping.compile_java import new_java
-from starskip.spark.skipping.jvm_answers import answered_bytes
-from starskip.spark.skipping.jvm_toolbox import JvmToolbox
+from starskip.spark.skipping.jvm_toolbox import JvmToolbox, answered_bytes
 from starskip.spark.skipping.known_files import packed_mask, unpacked_mask
 
 _FILES_AT_ONCE = 200_000

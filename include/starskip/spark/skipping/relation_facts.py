@@ -13,7 +13,7 @@ from py4j.java_gateway import JavaGateway
 from pyspark import SparkContext
 
 from starskip.spark.skipping.compile_java import new_java
-from starskip.spark.skipping.jvm_answers import unpacked_bytes
+from starskip.spark.skipping.jvm_toolbox import unpacked_bytes
 from starskip.spark.skipping.pruned_relation import MARK
 from starskip.spark.skipping.secondary_settings import SECONDARY_NAMES
 from starskip.spark.skipping.table_finder import ROOTS_ASKED_EACH

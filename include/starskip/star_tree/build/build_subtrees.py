@@ -15,8 +15,7 @@ import numpy.typing as npt
 
 from starskip.star_tree.build.node_arrays import NO_PARENT, NodeArrays
 from starskip.star_tree.documents import Documents, appended, sorted_runs
-from starskip.star_tree.measures.measure_array import Positions
-from starskip.star_tree.range_positions import range_positions
+from starskip.star_tree.measures.measure_array import Positions, range_positions
 
 Flags = npt.NDArray[np.bool_]
 

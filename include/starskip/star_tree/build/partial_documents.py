@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.star_tree.build.dimension_values import read_dictionary
+from starskip.star_tree.build.dimension_values import Dimension, read_dictionary
 from starskip.star_tree.build.document_files import (
     DocumentSchema,
     StoredDocuments,
@@ -17,7 +17,6 @@ from starskip.star_tree.build.document_files import (
     write_sorted,
 )
 from starskip.star_tree.build.source_table import SourceChunk, SourceTable
-from starskip.star_tree.dimension import Dimension
 from starskip.star_tree.documents import Documents, aggregated, appended
 from starskip.star_tree.measures.initial_measure import initial_measure
 from starskip.storage.manifest import DataFile

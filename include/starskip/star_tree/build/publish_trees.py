@@ -12,8 +12,7 @@ from starskip.errors import DamagedManifest
 from starskip.predicates.column_types import char_length
 from starskip.star_tree.build.build_tree import DOCUMENTS_PER_TASK, RunTasks
 from starskip.star_tree.build.build_trees import ROWS_PER_TASK, FormerTrees, build_trees
-from starskip.star_tree.build.damaged_files import damaged_files
-from starskip.star_tree.build.file_digests import digests_by_tasks
+from starskip.star_tree.build.file_digests import damaged_files, digests_by_tasks
 from starskip.star_tree.build.published_trees import PublishedPart, data_folder, published_part
 from starskip.star_tree.build.source_files import (
     SourceChanges,

@@ -46,3 +46,11 @@ class MeasureArray(Protocol):
 def run_lengths(starts: Positions, length: int) -> Positions:
     """Return the number of values of each run, of ``length`` values in all."""
     return np.diff(starts, append=length)
+
+
+def range_positions(starts: Positions, ends: Positions) -> Positions:
+    """Return all positions of the ranges ``[start, end)``, one range after the other."""
+    lengths = ends - starts
+    offsets = np.cumsum(lengths) - lengths
+    positions: Positions = np.arange(int(lengths.sum())) + np.repeat(starts - offsets, lengths)
+    return positions

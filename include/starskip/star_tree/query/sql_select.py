@@ -12,8 +12,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from starskip.errors import UnsupportedQuery, first_line
-from starskip.sql.nesting import MAX_NESTING, nesting
 from starskip.sql.normalize_sql import normalize_sql
+from starskip.sql.parsed_query import MAX_NESTING, nesting
 from starskip.sql.pinot_dialect import PinotDialect
 from starskip.sql.query_options import split_options
 

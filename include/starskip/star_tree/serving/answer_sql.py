@@ -22,9 +22,8 @@ from starskip.star_tree.measure import Measure
 from starskip.star_tree.query.group_expressions import GroupExpression
 from starskip.star_tree.query.sql_select import bounded_depth
 from starskip.star_tree.scalar_expressions import Grouping, ScalarExpressions
-from starskip.star_tree.serving.aggregate_results import Approximation
 from starskip.star_tree.serving.answer_from_files import answer_from_files
-from starskip.star_tree.serving.finished_answer import finished_answer
+from starskip.star_tree.serving.finished_answer import Approximation, finished_answer
 from starskip.star_tree.serving.fitting_tree import FittingTree, fitting_tree
 from starskip.star_tree.serving.star_tree import ScanRequest, ScanResult, StarTree
 from starskip.star_tree.serving.tree_set import TreeSet

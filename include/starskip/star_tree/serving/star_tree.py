@@ -17,7 +17,7 @@ from starskip.star_tree.build.tree_files import damaged
 from starskip.star_tree.documents import sorted_runs
 from starskip.star_tree.measure import Measure
 from starskip.star_tree.measures.initial_measure import no_measure
-from starskip.star_tree.range_positions import range_positions
+from starskip.star_tree.measures.measure_array import range_positions
 from starskip.star_tree.serving.document_reader import DocumentReader
 from starskip.star_tree.serving.node_table import NodeTable, document_files, load_nodes
 from starskip.star_tree.serving.traverse import Traversal, traverse

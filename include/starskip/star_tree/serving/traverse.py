@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from starskip.star_tree.range_positions import range_positions
+from starskip.star_tree.measures.measure_array import range_positions
 from starskip.star_tree.serving.node_table import Integers, NodeTable
 
 _BINARY_SEARCH_RATIO = 16

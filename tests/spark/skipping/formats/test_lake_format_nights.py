@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gate_checks import import_great_expectations
 from lake_formats import new_table
 from pyspark.sql import SparkSession
 from settings_with import settings_with
@@ -52,11 +51,6 @@ class FormatNights(SkippingNights):
 
     def at(self, **changes: Any) -> Night:
         return self.night(lake_tables={"sales": LakeTable(self.place)}, **changes)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @pytest.fixture(params=list(TITLES))

@@ -13,7 +13,6 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gate_checks import import_great_expectations
 from pyspark.sql import SparkSession
 from running_opensearch import RunningOpenSearch
 from settings_with import settings_with
@@ -96,7 +95,6 @@ def test_a_night_proposes_builds_and_proves(
     request: pytest.FixtureRequest,
     root_of: Callable[[Callable[[], RunningOpenSearch]], str | None],
 ) -> None:
-    import_great_expectations()
     monkeypatch.setattr(opensearch_client, "_SOON_S", 30.0)  # a busy machine takes longer than a plan waits
     for module in (geospatial_functions, ip_networks):
         module.register_functions(spark)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from gate_checks import failed_checks, import_great_expectations
+from gate_checks import failed_checks
 from pyspark.sql import SparkSession
 from settings_with import settings_with
 from skip_choice import advise_skipping_alone
@@ -36,11 +36,6 @@ OF_UDF = call(
     "EqualTo", call("udf:of_another_application", column("note", "string")), literal("road", "string")
 )
 ROOMY = settings_with(max_skipping_size_ratio=1.0, min_gain_ratio=0.01, verified_instances=2)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _great_expectations() -> None:
-    import_great_expectations()
 
 
 @pytest.fixture

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import starskip
 from pyspark.sql import SparkSession
 from skipping_tables import aged
+from spark_program import run_spark_program
 from starskip.spark import skipping
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
@@ -125,17 +123,6 @@ def test_a_program_that_ends_behind_its_write(spark: SparkSession, table_of: Tab
     path = table_of(spark.range(0, 40, 1, 2), "minmax:id")
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
-    done = subprocess.run(
-        [sys.executable, script, path],
-        env={
-            **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
-            "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_spark_program([sys.executable, script, path])
     assert done.returncode == 0 and "was overwritten" in done.stderr, done.stderr[-3000:]
     assert skipping.list_indexes(spark, path) == ["minmax:id"]

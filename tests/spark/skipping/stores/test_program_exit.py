@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import starskip
+from spark_program import run_spark_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -42,19 +40,9 @@ def test_nothing_is_told_at_the_end(tmp_path: Path, how: str, ends: str) -> None
     script.write_text(PROGRAM)
     options = ["--driver-memory", "1g"]
     submit = [Path(sys.executable).with_name("spark-submit"), *options]
-    done = subprocess.run(
-        [*([sys.executable] if how == "python" else submit), script, path, ends],
-        env={
-            **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
-            "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
-            "PYSPARK_PYTHON": sys.executable,
-            **({"PYSPARK_SUBMIT_ARGS": shlex.join([*options, "pyspark-shell"])} if how == "python" else {}),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    is_python = how == "python"
+    own = {"PYSPARK_SUBMIT_ARGS": shlex.join([*options, "pyspark-shell"])} if is_python else {}
+    done = run_spark_program([*([sys.executable] if is_python else submit), script, path, ends], **own)
     assert done.returncode == (9 if ends == "raise" else 0), done.stderr[-3000:]
     assert ends == "raise" or "ROWS [7]" in done.stdout
     for sign in ("ERROR", "SEVERE", "Py4J", "py4j", "Traceback"):

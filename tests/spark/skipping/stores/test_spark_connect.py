@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import starskip
+from spark_program import run_spark_program
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -78,18 +76,7 @@ print("TOLD []")
 def told_by(program: str, folder: Path, *arguments: str) -> Any:
     script = folder / "program.py"
     script.write_text(program)
-    done = subprocess.run(
-        [sys.executable, script, *arguments],
-        env={
-            **{name: value for name, value in os.environ.items() if name != "SPARK_HOME"},
-            "PYTHONPATH": str(Path(starskip.__file__).parents[1]),
-            "PYSPARK_PYTHON": sys.executable,
-            "SPARK_LOCAL_IP": "127.0.0.1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_spark_program([sys.executable, script, *arguments])
     found = [line for line in done.stdout.splitlines() if line.startswith("TOLD ")]
     assert found, done.stderr[-3000:]
     return json.loads(found[0].removeprefix("TOLD "))

@@ -5,7 +5,7 @@ A part of stage verify_indexes, for each family whose indexes let Spark's rule s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -14,15 +14,18 @@ import pyarrow as pa
 
 from starskip.advisor.families.lake_builds import BY_HAND, KEPT
 from starskip.advisor.families.lake_workload import LakeWorkload, lake_workload
+from starskip.advisor.run.expectations import Expectation, View, at_most, distinct, in_set, present
+from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table
-from starskip.advisor.verification.agreement import Agreement
+from starskip.advisor.verification.agreement import AGREED, Agreement
 from starskip.advisor.workload.lake_queries import LakeQuery
 from starskip.errors import SourceError, StarskipError, TransientError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
 from starskip.file_metadata.skipping_engine import Replay, skipping_engine
 from starskip.predicates.expression import Expression
+from starskip.settings import Settings
 from starskip.sql.masking import mask_failure, mask_literals
 from starskip.storage.manifest import Part
 from starskip.storage.snapshot import SnapshotSource
@@ -31,6 +34,9 @@ MAX_SHAPES = 25
 """Shapes of a table that run again, the shapes that read most: each query reads the whole table once."""
 Serves = Callable[[Expression], bool]
 """Returns whether the built indexes may serve a predicate."""
+
+
+_RAN_BOTH_WAYS = (Agreement.EQUAL.value, Agreement.DIFFERENT.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,3 +147,33 @@ def _difference(replay: Replay) -> str:
     if plain.rows != skipping.rows:
         return f"{plain.rows} rows without skipping, {skipping.rows} with it"
     return "" if plain.digest == skipping.digest else f"{plain.rows} rows both ways, but not the same ones"
+
+
+def replays_gate(verdicts: str, words: str) -> Gate:
+    """Return the gate of an artefact of verdicts; ``words``: as checks name the queries, with ``{table}``."""
+
+    def views(night: Night, table: str) -> Mapping[str, View]:
+        snapshot = night.store.snapshot(verdicts, night.date_text)
+        rows = snapshot.read_table([table]).to_pylist() if snapshot and table in snapshot.tables else []
+        for row in rows:
+            row["is_of_table"] = row["table"] == table
+            row["name"] = f"{row['shape_id']} query {row['instance']}"
+        asked = [row for row in rows if row["verdict"] in _RAN_BOTH_WAYS]
+        return {"skipped": View(rows, "name"), "asked": View(asked, "name")}
+
+    def expectations(_: Settings) -> Sequence[Expectation]:
+        return (
+            in_set("skipped", "is_of_table", f"{words}: rows of this table", [True]),
+            distinct("skipped", ["shape_id", "instance"], f"{words}: listed twice"),
+            present("skipped", "verdict", f"{words}: missing verdict"),
+            in_set("skipped", "verdict", f"{words}: answers", AGREED),
+            at_most(
+                "asked",
+                "skipping_bytes_read",
+                "plain_bytes_read",
+                f"{words}: bytes read",
+                "no more than without",
+            ),
+        )
+
+    return Gate(views, expectations)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from starskip.advisor.families.file_indexes.replays import Replays, Serves, publish_replays
-from starskip.advisor.families.file_indexes.replays_gate import replays_gate
+from starskip.advisor.families.file_indexes.replays import Replays, Serves, publish_replays, replays_gate
 from starskip.advisor.families.secondary.refresh_secondary_indexes import BUILDS
 from starskip.advisor.run.night import Night, StageResult
 from starskip.execution.engine import Engine

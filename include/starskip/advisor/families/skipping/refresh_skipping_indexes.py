@@ -9,9 +9,8 @@ from functools import partial
 
 from starskip.advisor.families.lake_builds import ChosenIndexes, LakeBuilds, TableBuild, publish_builds
 from starskip.advisor.families.lake_workload import lake_workload
-from starskip.advisor.families.metadata_build import metadata_build
+from starskip.advisor.families.metadata_build import metadata_build, tidy_metadata
 from starskip.advisor.families.skipping.advice.measured_candidates import serving_index
-from starskip.advisor.families.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.advisor.families.skipping.artefacts import ADVICE, BUILDS
 from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import StorageError

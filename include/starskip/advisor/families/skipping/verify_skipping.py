@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from starskip.advisor.families.file_indexes.replays import Replays, publish_replays
-from starskip.advisor.families.file_indexes.replays_gate import replays_gate
+from starskip.advisor.families.file_indexes.replays import Replays, publish_replays, replays_gate
 from starskip.advisor.families.skipping.artefacts import BUILDS, VERDICTS
 from starskip.advisor.run.night import Night, StageResult
 from starskip.execution.engine import Engine

@@ -16,9 +16,8 @@ from starskip.advisor.families.star_tree.proof.prove_query import (
     prove_query,
 )
 from starskip.errors import SourceOutage, StaleTree, UnsupportedQuery
-from starskip.star_tree.serving.aggregate_results import Approximation
 from starskip.star_tree.serving.answer_sql import Answer
-from starskip.star_tree.serving.finished_answer import ERROR_BOUND
+from starskip.star_tree.serving.finished_answer import ERROR_BOUND, Approximation
 
 SQL = "SELECT a, COUNT(*) AS n FROM t WHERE b = 'x' GROUP BY a ORDER BY n DESC LIMIT 3"
 ROWS = pa.table({"a": ["x", "y"], "n": [1, 2]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,17 +42,32 @@ def sales() -> pa.Table:
 @pytest.fixture(scope="session")
 def sales_sample(sales: pa.Table) -> TableSample:
     """Return all that is known of the sales."""
-    cuboids = sketch_of(sales.to_batches(), DIMENSIONS, 1 << 20).cuboids()
-    codes = {name: value_codes(sales[name], values) for name, values in cuboids.values.items()}
-    part = TablePart(cuboids, SampledRows(codes, sales))
-    types = {field.name: field.type for field in sales.schema}
-    return TableSample("sales", (part,), types, ROWS, float(sales.nbytes))
+    return sample_of(sales, DIMENSIONS)
+
+
+def sample_of(table: pa.Table, dimensions: tuple[str, ...]) -> TableSample:
+    """Return all that is known of a table."""
+    cuboids = sketch_of(table.to_batches(), dimensions, 1 << 20).cuboids()
+    codes = {name: value_codes(table[name], values) for name, values in cuboids.values.items()}
+    part = TablePart(cuboids, SampledRows(codes, table))
+    types = {field.name: field.type for field in table.schema}
+    return TableSample("sales", (part,), types, table.num_rows, float(table.nbytes))
+
+
+@pytest.fixture(scope="session")
+def days_sample(sales: pa.Table) -> TableSample:
+    """Return all that is known of the sales with seven columns that have as many values as days."""
+    drawn = np.random.default_rng(12)
+    for number in range(7):
+        sales = sales.append_column(f"day_{number}", pa.array(drawn.integers(0, 365, ROWS), pa.int32()))
+    return sample_of(sales, ("country", *sales.column_names[-7:]))
 
 
 @pytest.fixture(scope="session")
 def asked(sales: pa.Table) -> Callable[..., AnswerableShape]:
     """Return a function from texts to a shape whose queries scan all rows each."""
-    types: Mapping[str, Any] = {field.name: field.type for field in sales.schema}
+    types: dict[str, Any] = {field.name: field.type for field in sales.schema}
+    types |= {f"day_{number}": pa.int32() for number in range(7)}
 
     def shape(name: str, *texts: str, queries: float = 100.0) -> AnswerableShape:
         examples = tuple((text, 1.0) for text in texts)

@@ -75,6 +75,15 @@ def test_a_tree_with_too_many_bytes_is_refused_even_if_its_documents_are_few(
     assert "of the table's bytes" in trees.refused[0].detail
 
 
+def test_trees_with_too_many_bytes_leave_others_their_place(days_sample: TableSample, asked: Asked) -> None:
+    sketches = "DISTINCTCOUNTHLL(customer), PERCENTILEEST(price, 95)"
+    texts = [f"SELECT {sketches} FROM sales GROUP BY day_{number}" for number in range(7)]
+    large = [asked(f"large {number}", text) for number, text in enumerate(texts)]
+    trees = found(days_sample, [*large, asked("a", BY_COUNTRY, queries=2)], max_size_ratio=0.03)
+    assert [refused.reason for refused in trees.refused] == ["near_table_size"] * 7
+    assert orders(trees) == {frozenset({"country"})}
+
+
 def test_sketches_are_offered_beside_a_tree_without_them(sales_sample: TableSample, asked: Asked) -> None:
     sketch = asked("s", "SELECT DISTINCTCOUNTHLL(customer) FROM sales WHERE browser = 'Safari'", queries=5)
     trees = found(sales_sample, [asked("b", BY_BROWSER), sketch])

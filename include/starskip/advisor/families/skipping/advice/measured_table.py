@@ -20,6 +20,7 @@ from starskip.advisor.families.file_indexes.own_statistics import (
 from starskip.advisor.families.file_indexes.skip_patterns import skip_patterns
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.lake_workload import LakeWorkload
+from starskip.advisor.families.metadata_build import tidy_metadata
 from starskip.advisor.families.skipping.advice.advice_rows import SkippingAdvice, advise_skipping
 from starskip.advisor.families.skipping.advice.measured_benefit import (
     CountedRows,
@@ -28,7 +29,6 @@ from starskip.advisor.families.skipping.advice.measured_benefit import (
     query_skips,
 )
 from starskip.advisor.families.skipping.advice.measured_candidates import skipping_candidates
-from starskip.advisor.families.skipping.advice.tidy_metadata import tidy_metadata
 from starskip.advisor.families.skipping.choice.column_uses import column_uses
 from starskip.advisor.families.skipping.choice.workload_gap_list import WorkloadGapList
 from starskip.advisor.families.skipping.settings import SKIPPING_NAME, SkippingSettings

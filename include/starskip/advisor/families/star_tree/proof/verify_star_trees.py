@@ -34,7 +34,7 @@ from starskip.sql.normalize_sql import masked
 from starskip.sql.query_text import query_text
 from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.build.build_tree import RunTasks
-from starskip.star_tree.build.damaged_files import damaged_files
+from starskip.star_tree.build.file_digests import damaged_files
 from starskip.star_tree.build.published_trees import data_folder, published_part
 from starskip.star_tree.serving.answer_from_files import answer_from_files
 from starskip.star_tree.serving.answer_sql import answer_sql

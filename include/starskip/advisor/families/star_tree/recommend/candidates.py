@@ -25,8 +25,11 @@ from starskip.star_tree.star_tree_config import DEFAULT_MAX_LEAF_RECORDS, StarTr
 
 _MOST_DIMENSIONS = 8
 _MOST_SETS = 32
-"""Sets of dimensions that are considered; the best ``_MOST_SEARCHED`` get the best order."""
+"""Sets of dimensions that are considered."""
 _MOST_SEARCHED = 6
+"""Sets of dimensions with a tree that may be built: the search for the best order ends with them."""
+_MOST_TRIED = 16
+"""Sets of dimensions whose best order is searched, trees that are too large included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,7 @@ def candidate_trees(
     usable = [shape for shape in shapes if shape.shape_id not in forecaster.refused]
     search = _Search(forecaster, usable, max_size_ratio)
     before = [each for each in (search.forecast_of(config) for config in known) if each is not None]
-    found = [each for each in map(search.searched, _scopes(search.sets(), usable)) if each is not None]
-    found = [each for each in found if each.config not in known]
+    found = [each for each in search.trees() if each.config not in known]
     found.sort(
         key=lambda item: (item.size_bytes * entries_per_byte - item.total_saving_entries, str(item.config))
     )
@@ -129,9 +131,28 @@ class _Search:
                 savings[union] = saving if saving > max(parts) else 0.0
                 if savings[union]:
                     frontier.append(union)
-        return sorted(savings, key=lambda item: (-savings[item], len(item), sorted(item)))[:_MOST_SEARCHED]
+        ranked = sorted(savings, key=lambda item: (-savings[item], len(item), sorted(item)))
+        others = ranked[_MOST_SEARCHED:_MOST_TRIED]
+        return [*ranked[:_MOST_SEARCHED], *(item for item in others if savings[item] > 0)]
 
-    def searched(self, scope: _Scope) -> CandidateTree | None:
+    def trees(self) -> list[CandidateTree]:
+        """Return the best trees of the best sets of dimensions that have any."""
+        found: list[CandidateTree] = []
+        built = 0
+        for dimensions in self.sets():
+            trees = [each for each in map(self._searched, self._scopes(dimensions)) if each is not None]
+            found += trees
+            built += bool(trees)
+            if built == _MOST_SEARCHED:
+                break
+        return found
+
+    def _scopes(self, dimensions: Dimensions) -> list[_Scope]:
+        answered = tuple(self._answered(dimensions))
+        exact = tuple(shape for shape in answered if not shape.needs_sketch)
+        return [_Scope(dimensions, each) for each in dict.fromkeys((answered, exact)) if each]
+
+    def _searched(self, scope: _Scope) -> CandidateTree | None:
         """Return the best tree for a scope, weighed; None if it is refused."""
         forecast = best_layout(self._forecaster, scope.dimensions, scope.shapes, self._most_documents)
         if forecast is None:
@@ -202,15 +223,6 @@ class _Search:
 
     def _by_weight(self) -> list[AnswerableShape]:
         return sorted(self._shapes, key=lambda shape: (-shape.entries_scanned, shape.shape_id))
-
-
-def _scopes(sets: Sequence[Dimensions], shapes: Sequence[AnswerableShape]) -> list[_Scope]:
-    found = []
-    for dimensions in sets:
-        answered = tuple(shape for shape in shapes if shape.dimensions <= dimensions)
-        exact = tuple(shape for shape in answered if not shape.needs_sketch)
-        found += [_Scope(dimensions, each) for each in dict.fromkeys((answered, exact)) if each]
-    return found
 
 
 def _config(layout: TreeLayout, shapes: Sequence[AnswerableShape]) -> StarTreeConfig:

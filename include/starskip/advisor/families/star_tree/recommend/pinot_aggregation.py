@@ -17,9 +17,8 @@ from starskip.sql.predicate import Constant, Predicate
 from starskip.sql.query_options import split_options
 from starskip.sql.rewrite_filter import rewrite_filter
 from starskip.star_tree.query.aggregate_call import is_aggregate
-from starskip.star_tree.query.bound_columns import bound_columns
 from starskip.star_tree.query.query_table import single_table
-from starskip.star_tree.query.rewrite_select import resolve_aliases
+from starskip.star_tree.query.rewrite_select import bound_columns, resolve_aliases
 from starskip.star_tree.query.sql_select import bounded_depth, sql_select
 
 _PERCENTILE = re.compile(r"(PERCENTILE[A-Z]*?)(\d{1,3})")

@@ -1,12 +1,19 @@
-"""The star-trees of a table in its report: chosen, built, refused, and proved against a scan."""
+"""The star-trees of a table in its report: chosen, built, refused, proved against a scan."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from starskip.number_text import count
 
 MAX_STAR_TREES = 20
 MAX_ANSWERED_SHAPES = 100
+
+
+STAR_TREES_KEY = "starTreeIndexConfigs"
+"""The key of tableIndexConfig that lists star-trees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,3 +138,26 @@ class StarTreeEvidence:
     def __post_init__(self) -> None:
         if len(self.chosen) > MAX_STAR_TREES:
             raise ValueError(f"{len(self.chosen)} star-trees of a table, at most {MAX_STAR_TREES}")
+
+
+def star_tree_entry(tree: ChosenStarTree) -> dict[str, Any]:
+    """Return the entry that lets Pinot build ``tree``."""
+    return {
+        "dimensionsSplitOrder": list(tree.dimensions),
+        "skipStarNodeCreationForDimensions": list(tree.skipped_star_nodes),
+        "functionColumnPairs": list(tree.pairs),
+        "maxLeafRecords": tree.max_leaf_records,
+    }
+
+
+def star_tree_words(entry: Mapping[str, Any]) -> str:
+    """Return the dimensions and pairs of an entry in one line."""
+    dimensions = ", ".join(map(str, entry.get("dimensionsSplitOrder") or ()))
+    pairs = [str(pair) for pair in entry.get("functionColumnPairs") or ()]
+    pairs += [
+        f"{each.get('aggregationFunction')}__{each.get('columnName', '*')}"
+        for each in entry.get("aggregationConfigs") or ()
+    ]
+    most = entry.get("maxLeafRecords")
+    leaf = f", at most {count(most)} records a leaf" if isinstance(most, int) and most > 0 else ""
+    return f"by {dimensions}: {', '.join(pairs)}{leaf}"
