@@ -101,3 +101,8 @@ def test_a_tree_of_the_last_advice_stays_until_another_is_clearly_better() -> No
             [old, new], [], budget(), 1_000, tree_budget(most=1, switch=switch), kept=[old.config]
         )
         assert trees_of(chosen) == (stays,)
+
+
+def test_any_number_of_answers_may_be_allowed() -> None:
+    chosen = with_star_trees([tree("x", {"s": 90.0})], [], budget(), 1_000, tree_budget(most=10**400))
+    assert len(trees_of(chosen)) == 1

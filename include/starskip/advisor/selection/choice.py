@@ -181,7 +181,7 @@ def _linear_limits(items: ChoiceItems, limits: ChoiceLimits) -> LinearLimits:
         # Rows have one order.
         counts.append((orders, 1.0))
     for family, most in sorted(limits.max_answers.items()):
-        counts.append((is_answer & (families == family), float(most)))
+        counts.append((is_answer & (families == family), float(min(most, variables))))
     bytes_: list[tuple[Amounts, float]] = []
     for family, room in sorted(limits.file_bytes.items()):
         if room is not None:
