@@ -232,7 +232,7 @@ SHARDS: tuple[Shard, ...] = (
             "spark_jobs/",
             "include/starskip/airflow/",
         ),
-        12,
+        16,
     ),
 )
 
