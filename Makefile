@@ -50,7 +50,7 @@ night: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Run the night on the sam
 test: java $(INSTALLED) $(CLASSES) ## Run the tests of each day, laws with few cases (ARGS="tests/sql -k name" TEST_PROCESSES=3)
 	@STARSKIP_LAWS=0.2 $(TESTED) -m "not slow" $(ARGS)
 
-test-all: java $(INSTALLED) $(CLASSES) ## Run all tests, or one shard of what make test leaves out (SHARD=3/9 ARGS= TEST_PROCESSES=3)
+test-all: java $(INSTALLED) $(CLASSES) ## Run all tests, or one shard of what make test leaves out (SHARD=3/10 ARGS= TEST_PROCESSES=3)
 	@$(TESTED) $(if $(SHARD),--shard $(SHARD)) $(ARGS)
 
 test-touched: $(INSTALLED) ## Run the shards that the last four hours' commits concern, as far as the time goes (MINUTES=30)

@@ -224,6 +224,16 @@ SHARDS: tuple[Shard, ...] = (
         ),
         12,
     ),
+    Shard(
+        "runs that are asked for in a browser, on Spark",
+        ("tests/ui/test_runs_from_the_browser.py",),
+        (
+            "dags/",
+            "spark_jobs/",
+            "include/starskip/airflow/",
+        ),
+        16,
+    ),
 )
 
 
