@@ -18,6 +18,7 @@ from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.families.index import Index
 from starskip.advisor.run.artefact_rows import night_properties
 from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.advisor.selection import other_sets
 from starskip.advisor.selection.other_sets import OtherSets
 from starskip.advisor.selection.stored_question import ARTEFACT, stored_question
 from starskip.advisor.selection.tune_tables import TuneRequest
@@ -27,6 +28,12 @@ from starskip.storage.manifest import Part
 
 BEFORE = STAGE_NAMES[: STAGE_NAMES.index("select_indexes") + 1]
 TABLES = ("lineitem", "airlineStats")
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a choice may take longer than a person waits."""
+    monkeypatch.setattr(other_sets, "CHOICE_TIME_S", 60.0)
 
 
 def asked_of(night: Any, table: str) -> OtherSets:

@@ -17,7 +17,7 @@ from starskip.advisor.selection.vote_list import IndexSet, total_saving
 from starskip.errors import ConfigError
 from starskip.settings.advice_groups import MS
 
-CHOICE_TIME_S = 2.0
+CHOICE_TIME_S = 0.4
 """A person waits for a page: after this time the best set found is taken."""
 
 

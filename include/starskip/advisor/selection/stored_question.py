@@ -10,6 +10,7 @@ import gzip
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any
 
 from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer
@@ -198,15 +199,17 @@ def _votes(lists: Sequence[VoteList]) -> Mapping[str, Any]:
 
 def _lists(table: str, document: Mapping[str, Any]) -> list[VoteList]:
     indexes = [parse_index(name) for name in document["indexes"]]
+
+    @cache
+    def set_of(*numbers: int) -> IndexSet:
+        return frozenset(indexes[each] for each in numbers)
+
     return [
         VoteList(
             table,
             shape_id,
             disjunct,
-            {
-                frozenset(indexes[each] for each in needed): Saving(*saving)
-                for needed, *saving in alternatives
-            },
+            {set_of(*needed): Saving(*saving) for needed, *saving in alternatives},
             is_complete,
         )
         for shape_id, disjunct, is_complete, alternatives in document["lists"]

@@ -61,10 +61,8 @@ def _timed_window(window: NightVotes, times: ShapeTimes) -> NightVotes:
 
 
 def _timed_list(votes: VoteList, ms: float) -> VoteList:
-    return replace(
-        votes,
-        alternatives={needed: _timed(saving, ms) for needed, saving in votes.alternatives.items()},
-    )
+    savings = {needed: _timed(saving, ms) for needed, saving in votes.alternatives.items()}
+    return VoteList(votes.table, votes.shape_id, votes.disjunct, savings, votes.is_complete)
 
 
 def _timed(saving: Saving, ms: float) -> Saving:
