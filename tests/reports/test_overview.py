@@ -155,7 +155,7 @@ def test_the_trend_has_a_point_for_each_night_with_a_saving(night: Night) -> Non
     (line,) = re.findall(r'<svg class="spark".*?</svg>', page, re.DOTALL)
     assert line.count("<polyline") == 1 and line.count(",") == 4
     assert "2026-11-11: 30.0 %; 2026-11-17: 50.0 %" in line
-    assert ">+30 points since 11 Nov<" in page
+    assert ">30 % on 11 Nov<" in page
 
 
 def test_a_damaged_night_or_ledger_is_a_fault_and_the_other_nights_are_shown(night: Night) -> None:
@@ -274,12 +274,12 @@ def test_advice_that_was_decided_against_stands_last_and_counts_in_no_figure(nig
     assert [row.table for row in found.ranked] == ["part", *tables, "most"]
     assert [row.table for row in found.counted] == ["part", *tables]
     page = render_overview(LINKS, found, OverviewFilter())
-    assert "The first 1 of the 6 tables with standing advice bring 80 % of it." in page
+    assert "The first 1 of the 6 tables with advice to act on bring 80 % of it." in page
     assert "1 table whose advice was decided against is last." in page
     figures = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", page)
     assert figures[:2] == [
         ("a night would save, with all of it done", "1 G entries"),
-        ("of 8 tables have standing advice for Pinot", "6"),
+        ("of 8 tables have advice to act on in Pinot", "6"),
     ]
 
 
@@ -299,7 +299,7 @@ def test_the_page_says_cost_trust_state_and_what_to_do(night: Night) -> None:
         "inverted l_suppkey , l_shipmode , l_partkey +1",
         "drop inverted l_comment",
         "star-tree",
-        "narrow interval",
+        "saving well known",
         "time known",
         "reload 5 s",
         "7 open",

@@ -169,7 +169,7 @@ def _proved(evidence: Evidence, action: AdvisedAction) -> str:
     if not proofs:
         return "estimated; not built on real rows yet"
     agreed = sum(each.is_agreed for each in proofs)
-    return f"built on real rows: {agreed} of {len(proofs)} query shapes answered as by a scan"
+    return f"built on real rows: {agreed} of {len(proofs)} queries had the same answer as without it"
 
 
 def _nights(evidence: Evidence) -> str:

@@ -164,7 +164,7 @@ def _caption(whole: Overview) -> str:
     total, words = sum(savings), f"{by}."
     if len(savings) >= 5 and total > 0:
         few = next(i for i, sums in enumerate(accumulate(savings), start=1) if sums >= _MOST_OF * total)
-        words += f" The first {few:,} of the {len(savings):,} tables with standing advice bring 80 % of it."
+        words += f" The first {few:,} of the {len(savings):,} tables with advice to act on bring 80 % of it."
     if against := len(whole.ranked) - len(savings):
         words += (
             f" {_tables(against)} whose advice was decided against {'is' if against == 1 else 'are'} last."
@@ -213,9 +213,9 @@ def _figures(whole: Overview) -> tuple[tuple[str, str], ...]:
     reported = sum(row.outcome == "reported" for row in whole.rows)
     return (
         ("a night would save, with all of it done", _words_of(whole.unit, is_lake=False)(saved)),
-        (f"of {_tables(len(whole.rows))} have standing advice for Pinot", f"{len(whole.counted):,}"),
+        (f"of {_tables(len(whole.rows))} have advice to act on in Pinot", f"{len(whole.counted):,}"),
         ("actions await a decision", f"{states.get('open', 0):,}"),
-        ("tables reported last night", f"{reported:,}"),
+        ("tables reported in the newest night", f"{reported:,}"),
     )
 
 

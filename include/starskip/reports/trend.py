@@ -67,12 +67,11 @@ def sparkline(points: Sequence[TrendPoint], first: date, last: date) -> Sparklin
 
 
 def trend_words(points: Sequence[TrendPoint]) -> str:
-    """Return the change from the first to the last of ``points``, oldest first, in a few words."""
+    """Return what the first of ``points`` was, oldest first, where the last is not nearly the same."""
     if len(points) < 2:
         return "one night"
     change = points[-1].ratio - points[0].ratio
     if abs(change) < _STEADY:
         return "steady"
-    sign = "+" if change > 0 else "−"
     since = points[0].run_date
-    return f"{sign}{share(abs(change)).removesuffix(' %')} points since {since.day} {since:%b}"
+    return f"{share(points[0].ratio)} on {since.day} {since:%b}"
