@@ -63,9 +63,7 @@ PAGES = {
     ),
     "evidence": lambda: render_report_frame(LINKS, "lineitem", DAY, "shapes"),
     "report": lambda: render_html(milliseconds()).replace("<details>", "<details open>"),
-    "night": lambda: render_night(
-        LINKS, DAY, RowPage(nights()), older=DAY, has_filter=True, notes=("a note",)
-    ),
+    "night": lambda: render_night(LINKS, DAY, RowPage(nights()), older=DAY, like="line"),
 }
 
 
