@@ -65,7 +65,7 @@ def page_client(folder: Path) -> Any:
     from starskip.airflow.report_pages import calendar_pages, overview_pages
     from starskip.airflow.report_pages.nightly_dags import NightlyDag
     from starskip.airflow.report_pages.pages import pages_app
-    from starskip.airflow.report_pages.permitted_dags import permitted_dags
+    from starskip.airflow.report_pages.permitted_dags import may_decide, permitted_dags
 
     app = pages_app()
     # There is no Airflow here whose parts could have stopped.
@@ -74,7 +74,8 @@ def page_client(folder: Path) -> Any:
     calendar_pages.active_runs = lambda _dag, _session: {}
     calendar_pages.is_permitted = lambda *_: True
     dag = NightlyDag(DAG_ID, "night.yaml", str(folder))
-    app.dependency_overrides |= {permitted_dags: lambda: [dag], get_user: object, _get_session: object}
+    app.dependency_overrides |= {permitted_dags: lambda: [dag], may_decide: lambda: True}
+    app.dependency_overrides |= {get_user: object, _get_session: object}
     return TestClient(app, raise_server_exceptions=False)
 
 
