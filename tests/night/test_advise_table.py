@@ -213,7 +213,10 @@ def test_an_index_that_a_person_keeps_is_not_dropped_meanwhile() -> None:
         "t", shapes, votes([WANTS_B]), table("bcd", "cd"), settings_with(), families_named("all")
     )
     assert dropped(advise_table(question)) == ["inverted:c", "inverted:d"]
-    assert dropped(advise_table(replace(question, decided_against=decided))) == ["inverted:d"]
+    found = advise_table(replace(question, decided_against=decided))
+    assert dropped(found) == ["inverted:d"]
+    why = "it was rejected: the report of June needs it"
+    assert f"dropping the inverted index on c is not proposed: {why}" in found.notes
 
 
 def test_what_was_decided_against_is_not_proposed_again_until_it_saves_more() -> None:

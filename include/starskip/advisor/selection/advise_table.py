@@ -160,7 +160,11 @@ def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> 
     found = own_index_notes(question.parsed, question.overview)
     if question.overview is not None:
         found += segment_notes(question.parsed, question.overview, question.configs)
-    return (*found, *_raw_columns(tonight, answers, columns))
+    kept = [
+        f"dropping the {item.family} index on {item.column} is not proposed: {why}"
+        for item, why in _not_to_drop(tonight).items()
+    ]
+    return (*found, *kept, *_raw_columns(tonight, answers, columns))
 
 
 def _raw_columns(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> tuple[str, ...]:
@@ -186,16 +190,21 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),
         window.entries.total,
-        {
-            item
-            for item in window.in_force
-            if item.family in names and not question.decided_against(str(drop_of(item)), 0.0)
-        },
+        {item for item in window.in_force if item.family in names} - _not_to_drop(tonight).keys(),
         window.asked,
         question.settings.advice.max_drop_loss_ratio,
         str(tonight.evidence),
     )
     return tuple(drop for drop in found if not _breaks_by_drop(question, drop.index))
+
+
+def _not_to_drop(tonight: Tonight) -> Mapping[Index, str]:
+    """Return the indexes in force that somebody has decided to keep, each with that decision."""
+    told = {
+        item: tonight.question.decided_against(str(drop_of(item)), 0.0)
+        for item in sorted(tonight.window.in_force)
+    }
+    return {item: why for item, why in told.items() if why}
 
 
 def _breaks_by_drop(question: TableQuestion, index: Index) -> bool:
