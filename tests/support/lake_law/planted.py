@@ -88,9 +88,12 @@ def column_by_name(self: ColumnTranslation, column: Column) -> Expression:
     return column if known else Call("Unknown", (column,))
 
 
+_BOUNDS_OF = lake_reader.bounds_of
+
+
 def bounds_cut(snapshot: TableSnapshot, positions: npt.NDArray[np.int64]) -> pa.Table:
     """Take greatest texts that a log has cut for values: what they begin with, and nothing counted up."""
-    found = lake_reader.bounds_of(snapshot, positions)
+    found = _BOUNDS_OF(snapshot, positions)
     for at, name in enumerate(found.column_names):
         if name.startswith("max:string:"):
             cut = pc.utf8_slice_codeunits(found[name], 0, _WHOLE_CHARACTERS)
