@@ -15,7 +15,7 @@ from typing import Any
 from starskip.advisor.families.config_limits import barred_also, edit_faults
 from starskip.advisor.families.families import named, reorders
 from starskip.advisor.families.family_edit import family_edit
-from starskip.advisor.families.index import Index, drop_of
+from starskip.advisor.families.index import Index
 from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.latency.shape_times import ShapeTimes, fit_shape_times, mistrust
 from starskip.advisor.selection.advised_edits import advised_edits
@@ -162,7 +162,7 @@ def _notes(tonight: Tonight, answers: ChosenAnswers, columns: ChosenColumns) -> 
         found += segment_notes(question.parsed, question.overview, question.configs)
     kept = [
         f"dropping the {item.family} index on {item.column} is not proposed: {why}"
-        for item, why in _not_to_drop(tonight).items()
+        for item, why in tonight.not_to_drop.items()
     ]
     return (*found, *kept, *_raw_columns(tonight, answers, columns))
 
@@ -190,21 +190,12 @@ def _drops(tonight: Tonight, columns: ChosenColumns) -> tuple[Verdict, ...]:
         [item for item in window.lists if not any(map(reorders, item.indexes))],
         frozenset(item.index for item in columns.recommendation.chosen),
         window.entries.total,
-        {item for item in window.in_force if item.family in names} - _not_to_drop(tonight).keys(),
+        {item for item in window.in_force if item.family in names} - tonight.not_to_drop.keys(),
         window.asked,
         question.settings.advice.max_drop_loss_ratio,
         str(tonight.evidence),
     )
     return tuple(drop for drop in found if not _breaks_by_drop(question, drop.index))
-
-
-def _not_to_drop(tonight: Tonight) -> Mapping[Index, str]:
-    """Return the indexes in force that somebody has decided to keep, each with that decision."""
-    told = {
-        item: tonight.question.decided_against(str(drop_of(item)), 0.0)
-        for item in sorted(tonight.window.in_force)
-    }
-    return {item: why for item, why in told.items() if why}
 
 
 def _breaks_by_drop(question: TableQuestion, index: Index) -> bool:

@@ -52,7 +52,7 @@ def choose_set(tonight: Tonight) -> IndexSet:
     """
     if tonight.is_only_sorting or tonight.ranking is not None or tonight.budget.desirable is not None:
         answers = choose_answers(tonight)
-        return frozenset((*choose_columns(tonight, answers).indexes, *answers.answer_indexes))
+        return answers.answer_indexes.union(choose_columns(tonight, answers).indexes)
     past = tonight.question.past
     kept = past.chosen
     while True:

@@ -43,7 +43,7 @@ def fresh_choice(
     ``tonight``: in the unit of the choice; ``times``: given if that is milliseconds.
     """
     past = tonight.question.past
-    advised = {*columns.indexes, *(each.index for each in answers.answers)}
+    advised = answers.answer_indexes.union(columns.indexes)
     held = past.order if tonight.is_only_sorting else past.chosen | past.kept_answers
     kept: tuple[KeptIndex, ...] = ()
     fresh = tonight_choice = tonight_saving = None
@@ -79,8 +79,7 @@ def _chosen(tonight: Tonight) -> _Found:
     saving = combined(plain, columns.indexes, in_entries, told_lists(plain)).saving
     named: list[tuple[str, tuple[str, ...]]] = [(index.family, (index.column,)) for index in columns.indexes]
     named += [(each.index.family, each.columns) for each in answers.answers]
-    indexes = frozenset([*columns.indexes, *(each.index for each in answers.answers)])
-    return _Found(indexes, OtherChoice(tuple(named), saving))
+    return _Found(answers.answer_indexes.union(columns.indexes), OtherChoice(tuple(named), saving))
 
 
 def _without_past(tonight: Tonight) -> Tonight:

@@ -68,7 +68,7 @@ def question_part(
     """Write what is known of a table tonight, and return its part of the artefact ``questions``."""
     question, window = tonight.question, tonight.window
     chosen = {each.index for each in advice.recommendation.chosen}
-    chosen |= {each.index for each in advice.answers.answers}
+    chosen |= advice.answers.answer_indexes
     document = {
         "version": _VERSION,
         "model_error_ratio": tonight.budget.model_error_ratio,

@@ -14,7 +14,7 @@ from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, Table
 from starskip.advisor.families.config_limits import edit_faults
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_edit import family_edit
-from starskip.advisor.families.index import Index
+from starskip.advisor.families.index import Index, drop_of
 from starskip.advisor.families.verdict import Reason, Verdict, refused
 from starskip.advisor.selection.entries_percentile import DesirableEntries
 from starskip.advisor.selection.filtered_columns import answering_indexes
@@ -148,6 +148,15 @@ class Tonight:
             return ""
         terms = self.question.settings.advice
         return self.evidence.lack(terms.min_drop_queries, terms.max_drop_unparsed_ratio)
+
+    @cached_property
+    def not_to_drop(self) -> Mapping[Index, str]:
+        """The indexes in force that somebody has decided to keep, each with that decision."""
+        told = {
+            item: self.question.decided_against(str(drop_of(item)), 0.0)
+            for item in sorted(self.window.in_force)
+        }
+        return {item: why for item, why in told.items() if why}
 
     @cached_property
     def earlier(self) -> Sequence[tuple[float, NightVotes]]:
