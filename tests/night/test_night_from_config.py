@@ -186,6 +186,8 @@ def test_a_hybrid_table_is_asked_for_by_its_name(tmp_path: Path) -> None:
         ("[t, u]", ("u", "t"), False),
         ("[t]", ("t", "u"), False),
         ("[t]", ("u",), True),
+        ("t, u", ("u", "t"), False),
+        ("t, u", ("t",), True),
     ],
 )
 def test_a_run_of_all_configured_tables_is_a_run_of_the_night(

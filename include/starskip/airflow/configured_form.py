@@ -73,7 +73,7 @@ def _configured(document: ConfigDocument) -> Settings:
 
 def known_tables(document: ConfigDocument) -> list[str]:
     """Return the tables of the configuration in order of their names; none if these may not be all."""
-    found: list[str] = document.texts("tables")
+    found: list[str] = document.names("tables")
     if not found:
         segments = document.value("sources.segments_root")
         folder = document.beside(segments) if isinstance(segments, str) else ""
@@ -184,7 +184,7 @@ class EarlyConfig:
             return {"config": self.place, "problem": self.problem}
         try:
             store = self.document.beside(self.document.text("store.artefacts"))
-            tables = self.document.texts("tables")
+            tables = self.document.names("tables")
         except StarskipError as error:
             return {"config": self.place, "problem": str(error)}
         return {"config": self.place, "store": store, "tables": tables}

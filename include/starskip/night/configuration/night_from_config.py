@@ -69,7 +69,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         document.find_modules()
         log_formats(formats)
     _spark_conf(document)
-    configured = document.texts("tables")
+    configured = document.names("tables")
     asked = arguments.tables or configured
     table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     hybrids = _hybrids(table_configs) if asked else frozenset()
