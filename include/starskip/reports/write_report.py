@@ -16,6 +16,7 @@ from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.errors import StorageError
 from starskip.execution.engine import Engine
+from starskip.execution.gather_messages import gather_messages
 from starskip.night.expire_snapshots import expire_snapshots
 from starskip.reports.charts import missing_pictures
 from starskip.reports.evidence import Evidence
@@ -25,7 +26,6 @@ from starskip.reports.table_evidence import table_evidence
 from starskip.skipping.registry import load_modules
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     commit_messages,
     note_message,
     parts_of,
@@ -77,7 +77,7 @@ def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:
 
 def _written(engine: Engine, night: Night, staged: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
     rows = engine.rows_of_items(tables, partial(_write, night, staged), COMMIT_MESSAGES)
-    gathered = rows.gather("reports", MAX_COMMIT_MESSAGES)
+    gathered = gather_messages(engine, rows, [staged], "reports")
     notes = {row["table"]: row["note"] for row in gathered.to_pylist() if row["note"] is not None}
     parts = parts_of(gathered, "reports")
     return {

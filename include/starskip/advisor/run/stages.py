@@ -31,12 +31,12 @@ STAGES = (
     Stage(
         "collect_segment_metadata",
         artefact="table_facts",
-        beside=("damaged_segments",),
+        beside=("damaged_segments", "table_facts_counts"),
     ),
     Stage(
         "parse_query_logs",
         artefact="queries",
-        beside=("rejected_records", "lake_queries"),
+        beside=("rejected_records", "lake_queries", "queries_counts"),
     ),
     Stage(
         "fit_latency_model",
