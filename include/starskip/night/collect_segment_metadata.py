@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from starskip.advisor.run.night import Night, StageResult
 from starskip.errors import SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
-from starskip.execution.gather_messages import gather_messages
+from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_only import LAKE_ONLY, find_lake_only
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.segments.facts_table import collect_facts, source_identity

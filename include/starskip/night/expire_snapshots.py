@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
+from starskip.errors import StorageError
 from starskip.night.experiments import remove_old_experiments
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.retention import Retired, retire_nights
@@ -56,3 +57,14 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     nights = night.settings.retention.nights
     removed = tuple(remove_old_experiments(night.store, nights=nights, now=now, grace=grace))
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
+
+
+def tidied_words(night: Night) -> list[str]:
+    """Expire old nights and vacuum at the end of a night; return what was done, or why it was not."""
+    try:
+        tidied = expire_snapshots(night)
+    except StorageError as error:
+        # The night is published; the next night tidies the rest.
+        return [f"old nights were not tidied: {error}"]
+    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
+    return [f"{len(tidied.retired.nights)} nights retired, {vacuumed} files vacuumed", *tidied.warnings]

@@ -24,7 +24,7 @@ from starskip.advisor.workload.spark_events.sql_execution import LogSummary, Rej
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
 from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
-from starskip.execution.gather_messages import gather_messages
+from starskip.execution.gather_aside import gather_messages
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import format_at, iceberg_columns
 from starskip.lake.spark_types import spark_struct

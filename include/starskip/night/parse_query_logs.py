@@ -35,7 +35,7 @@ from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
-from starskip.execution.gather_messages import gather_messages
+from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log

@@ -32,7 +32,7 @@ from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
-from starskip.execution.gather_messages import gather_messages
+from starskip.execution.gather_aside import gather_messages
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part

@@ -14,10 +14,8 @@ from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate_verdicts import flagged_tables, usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.errors import StorageError
 from starskip.execution.engine import Engine
-from starskip.execution.gather_messages import gather_messages
-from starskip.night.expire_snapshots import expire_snapshots
+from starskip.execution.gather_aside import gather_messages
 from starskip.reports.charts import missing_pictures
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_with_summary
@@ -48,17 +46,7 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     missing = missing_pictures()
     if missing:
         failed.append(f"the reports have no charts: {missing}")
-    if night.is_experiment:
-        return StageResult({"reports": len(parts)}, failed)
-    # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
-    try:
-        tidied = expire_snapshots(night)
-    except StorageError as error:
-        # The night is published; the next night tidies the rest.
-        return StageResult({"reports": len(parts)}, (*failed, f"old nights were not tidied: {error}"))
-    counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
-    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
-    return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
+    return StageResult({"reports": len(parts)}, failed)
 
 
 def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:

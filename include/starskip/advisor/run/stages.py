@@ -91,6 +91,10 @@ STAGES = (
 """The stages in the order of the night."""
 
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
+SHARED = STAGE_NAMES[: STAGE_NAMES.index("fit_latency_model")]
+"""Stages that read what all tables share: the deep store, and the logs."""
+GROUPED = STAGE_NAMES[len(SHARED) :]
+"""Stages of a group of tables, which goes on alone."""
 
 
 def stage_named(name: str) -> Stage:

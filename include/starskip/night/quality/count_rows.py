@@ -21,7 +21,7 @@ from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError, StorageOutage
 from starskip.execution.engine import Engine
-from starskip.execution.gather_messages import gather_messages
+from starskip.execution.gather_aside import gather_messages
 from starskip.skipping.value_hash import spread, value_hashes
 from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part

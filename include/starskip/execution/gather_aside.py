@@ -1,7 +1,7 @@
-"""Bring the commit messages of a stage's tasks to the driver through files of the store.
+"""Bring what a stage's tasks tell to the driver through files of the store.
 
 A result of a task goes through the driver's memory, and Spark ends a job whose results are too large. A task
-with many messages therefore writes them aside, and its result names that file alone.
+with much to tell therefore writes it aside, and its result names that file alone.
 """
 
 from __future__ import annotations
@@ -19,10 +19,20 @@ from starskip.storage.manifest import DataFile
 from starskip.storage.snapshot import staged_rows
 from starskip.storage.staged_write import StagedWrite
 
-_MESSAGES = "messages"
-"""Stands for the artefact and the table in the row that names a file of messages."""
+_RESULTS = pa.schema(
+    [
+        ("name", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("rows", pa.int64()),
+        ("footer", pa.string()),
+        ("few", pa.binary()),
+    ]
+)
+"""One row a task: the file that holds its rows, or its ``few`` rows as an Arrow stream."""
+_FOLDER = "results"
+"""Stands for the table in the names of these files."""
 _MOST_RESULT_BYTES = 4 * 1024
-"""Messages of a task that are its result themselves: 16 MiB hold those of 4,000 tasks."""
+"""Rows of a task that are its result themselves: 16 MiB hold those of 4,000 tasks."""
 _MOST_TASKS = 1_000_000
 _SMALL_BYTES = 4 * 1024 * 1024
 _MOST_SMALL_FILES = 16
@@ -38,32 +48,41 @@ def gather_messages(engine: Engine, rows: Rows, staged: Sequence[StagedWrite], w
     ``staged``: the folders that their files lie in. If a table has many small files in one of them, the
     executors merge these files, and the messages name the merged files in their place.
     """
-    messages = _gathered(rows, staged[0], what)
+    messages = gather_aside(rows, COMMIT_MESSAGES, staged[0], f"messages of {what}")
     small = [item for each in staged for item in _small_files(messages, each)]
     if not small:
         return messages
-    merged = _gathered(engine.rows_of_items(small, _merge, COMMIT_MESSAGES), staged[0], what)
+    rows = engine.rows_of_items(small, _merge, COMMIT_MESSAGES)
+    merged = gather_aside(rows, COMMIT_MESSAGES, staged[0], f"messages of {what}")
     gone = pa.array([file.name for _, _, files in small for file in files])
     left = messages.filter(pc.invert(pc.is_in(messages["name"], value_set=gone)))
     return pa.concat_tables([left, merged])
 
 
-def _gathered(rows: Rows, staged: StagedWrite, what: str) -> pa.Table:
-    aside = replace(staged, schema=COMMIT_MESSAGES)
-    found = rows.map(partial(_in_files, aside), COMMIT_MESSAGES).gather(f"messages of {what}", _MOST_TASKS)
-    is_file = pc.equal(found["artefact"], _MESSAGES)
-    files = _files(found.filter(is_file))
-    read = staged_rows(aside, _MESSAGES, files).read_table() if files else COMMIT_MESSAGES.empty_table()
-    return pa.concat_tables([found.filter(pc.invert(is_file)), read])
+def gather_aside(rows: Rows, schema: pa.Schema, aside: StagedWrite, what: str) -> pa.Table:
+    """Return all rows, which have ``schema``; a task's rows that are not few lie in a file in ``aside``."""
+    told = rows.map(partial(_in_files, replace(aside, schema=schema)), _RESULTS).gather(what, _MOST_TASKS)
+    files = _files(told.filter(pc.is_valid(told["name"])))
+    read = staged_rows(replace(aside, schema=schema), _FOLDER, files).batches() if files else ()
+    few = [batch for each in told["few"].drop_null().to_pylist() for batch in pa.ipc.open_stream(each)]
+    return pa.Table.from_batches([*few, *read], schema)
 
 
 def _in_files(aside: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of a task if they are few, else the message of a file that holds them."""
-    messages = list(batches)
-    if sum(batch.nbytes for batch in messages) <= _MOST_RESULT_BYTES:
-        yield from messages
-    else:
-        yield commit_messages(_MESSAGES, _MESSAGES, aside.write(_MESSAGES, messages))
+    """Yield the rows of a task themselves if they are few, else the file that holds them."""
+    held = [batch for batch in batches if batch.num_rows]
+    if not held:
+        return
+    if sum(batch.nbytes for batch in held) > _MOST_RESULT_BYTES:
+        for file in aside.write(_FOLDER, held):
+            row = {name: getattr(file, name) for name in _RESULTS.names[:4]}
+            yield pa.RecordBatch.from_pylist([row], schema=_RESULTS)
+        return
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, held[0].schema) as writer:
+        for batch in held:
+            writer.write_batch(batch)
+    yield pa.RecordBatch.from_pylist([{"few": sink.getvalue().to_pybytes()}], schema=_RESULTS)
 
 
 def _small_files(messages: pa.Table, staged: StagedWrite) -> Iterator[_Item]:
