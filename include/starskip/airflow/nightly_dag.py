@@ -117,10 +117,9 @@ def index_advisor_dag(
     intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
     sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
     templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``pool``: Airflow's
-    pool for the stages. ``groups_at_once``: the groups of tables of a run that may be in the same stage at the
-    same time. ``default_args`` of
-    its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
-    Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
+    pool for the stages. ``groups_at_once``: how many groups of a run may be in the same stage at a time.
+    ``default_args`` of its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments``
+    are all others of Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.

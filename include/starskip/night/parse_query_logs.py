@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.read_overviews import table_sizes
-from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.night import ADVICE_NIGHTS, Night, StageResult
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
     TextLengths,
@@ -33,12 +33,13 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import printable
+from starskip.errors import StorageError, StorageOutage, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
+from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
@@ -128,7 +129,14 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         else {"log": {**log, "not_understood": dict(summary.not_understood), "leaves": leaves[table]}}
         for table in parts
     }
-    night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
+    earlier = _earlier_queries(night)
+    night.publish(
+        _QUERIES,
+        {
+            table: Part(part.files, {**told[table], EARLIER_QUERIES: earlier.get(table, [])})
+            for table, part in parts.items()
+        },
+    )
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
     warnings += summary.replay_words
@@ -141,6 +149,23 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
         warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
     return StageResult({**counts, **lake.counts}, (*warnings, *lake.warnings))
+
+
+def _earlier_queries(night: Night) -> dict[str, list[int]]:
+    """Return the number of queries of each table in each night of the week before that has some."""
+    found: dict[str, list[int]] = {}
+    for age in range(1, ADVICE_NIGHTS):
+        day = (night.run_date - timedelta(days=age)).isoformat()
+        try:
+            snapshot = night.store.snapshot(_QUERIES, day)
+        except StorageOutage:
+            raise
+        except StorageError:
+            continue  # what an earlier night held is told only beside tonight's
+        for table, part in snapshot.parts().items() if snapshot else ():
+            if queries := sum(file.rows or 0 for file in part.files):
+                found.setdefault(table, []).append(queries)
+    return found
 
 
 def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
-from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
 from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.cost.sampled_segments import SampledSegment, published_segments
 from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
@@ -99,8 +100,13 @@ def _scored(
     plans = table_plans(
         overviews, partial(published_shapes, workload), families_of_night(night), night.settings
     )
-    sizes = _written(engine, night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
-    votes = planned_votes(engine, plans, night.segments_root, night.settings)
+    facts = night.store.snapshot("table_facts", night.date_text)
+    assert facts is not None
+    samples = choose_segments(engine, plans, partial(published_segments, facts), night.settings)
+    sizes = _written(
+        engine, night, "index_sizes", _index_sizes(engine, night, facts, plans, samples, tables), tables
+    )
+    votes = planned_votes(engine, plans, samples if night.segments_root else None, night.settings)
     return sizes, _written(engine, night, "votes", votes, tables)
 
 
@@ -158,14 +164,19 @@ def _cut_lengths(snapshot: Snapshot, tables: Sequence[str]) -> frozenset[int]:
     return frozenset(length for log in logs for length in log.get(CUT_LENGTHS, ()))
 
 
-def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]) -> Rows:
-    snapshot = night.store.snapshot("table_facts", night.date_text)
-    assert snapshot is not None
-    sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
+def _index_sizes(
+    engine: Engine,
+    night: Night,
+    facts: Snapshot,
+    plans: Mapping[str, TablePlan],
+    samples: Sequence[SampledSegment],
+    tables: Sequence[str],
+) -> Rows:
+    sampled = sampled_index_sizes(engine, plans, samples, night.settings)
     of_metadata = partial(
         _metadata_sizes, index_format(night.settings.scoring.pinot_version), families_of_night(night).known
     )
-    rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
+    rows = engine.rows_of_snapshot(facts, tables).map(of_metadata, INDEX_SIZES)
     return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
 
 

@@ -153,6 +153,14 @@ class GateSettings(SettingsGroup):
         at_least=0,
         at_most=1,
     )
+    max_without_counters_ratio: float = setting(
+        0.95,
+        "Largest share of the log's records on queries that do not tell what the query scanned.",
+        title="Most log records without counters",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
     max_unparsed_ratio: float = setting(
         0.5,
         "Largest share of a table's queries whose filter is not understood.",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from statistics import median
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -35,6 +37,12 @@ _COUNTERS = (
     "segments_matched",
     "exceptions",
 )
+EARLIER_QUERIES = "earlier_queries"
+"""Property of a table's queries: how many it had in each night of the week before."""
+_WITHOUT_COUNTERS = ("no_entries", "multi_stage")
+"""Reasons of records that are about a query and do not tell what it scanned."""
+_MOST_CHANGE = 5.0
+"""Times as many queries, or as few, as in a usual night: weekends are within it."""
 _MOST_BITS = 63
 """The workload keeps sums as int64, whose last bit is the sign."""
 
@@ -46,16 +54,27 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     records, rejected = number_of(log.get("records")), mapping_of(log.get("rejected"))
     is_rejected = sum(number_of(n) or 0 for n in rejected.values())
     unknown = sum(number_of(n) or 0 for n in mapping_of(log.get("not_understood")).values())
+    others = mapping_of(log.get("other"))
+    without_counters = sum(number_of(others.get(reason)) or 0 for reason in _WITHOUT_COUNTERS)
+    in_log = number_of(log.get("queries")) or 0
     view = {
         **row,
         "has_facts": table in published(night, "table_facts").tables,
         "rejected_ratio": None if records is None else is_rejected / max(records, 1),
         "not_understood_ratio": unknown / max(records or 0, 1),
+        "without_counters_ratio": without_counters / max(in_log + without_counters, 1),
+        "usual_ratio": _usual_ratio(queries.parts()[table].properties, row["queries"]),
         "duplicates": duplicates,
         "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
     }
     sums = [{"counter": name, "bits": sum_of(row, name).bit_length()} for name in _COUNTERS]
     return {"queries": View([view]), "counters": View(sums, "counter")}
+
+
+def _usual_ratio(properties: Mapping[str, Any], queries: int) -> float | None:
+    """Return the table's queries as a multiple of an earlier night's; None if there is no earlier night."""
+    earlier = [number for each in properties.get(EARLIER_QUERIES, ()) if (number := number_of(each))]
+    return queries / median(earlier) if earlier else None
 
 
 def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_log: float | None) -> float:
@@ -120,6 +139,22 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             "log of {table}: share of records that may be queries in a form that is not known",
             0,
             settings.gates.max_not_understood_ratio,
+        ),
+        between(
+            view,
+            "without_counters_ratio",
+            "log of {table}: share of the records on queries that tell no counters",
+            0,
+            settings.gates.max_without_counters_ratio,
+        ),
+        warn_only(
+            between(
+                view,
+                "usual_ratio",
+                "queries of {table}: as a multiple of the median of the week before",
+                1 / _MOST_CHANGE,
+                _MOST_CHANGE,
+            )
         ),
         none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
         none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import parse_index
-from starskip.advisor.run.artefact_rows import published
+from starskip.advisor.run.artefact_rows import earlier_snapshot, published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -18,11 +18,13 @@ from starskip.advisor.run.expectations import (
     in_set,
     none,
     present,
+    warn_only,
 )
 from starskip.advisor.run.gate import Gate, fields_view
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
+from starskip.errors import StorageError, StorageOutage
 from starskip.night.quality.count_rows import sum_of
 from starskip.night.quality.known_columns import KnownColumns, known_columns
 from starskip.night.quality.queries_gate import counted_queries
@@ -31,6 +33,7 @@ from starskip.settings import Settings
 _TOLERANCE_RATIO = 1e-6
 """Savings are sums of floats."""
 _GREATEST = 1e300
+_MOST_GONE_RATIO = 0.5
 _ENTRIES = "entries_scanned_in_filter"
 _SHAPE_COLUMNS = [
     "table",
@@ -91,8 +94,25 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
         "logged_entries": sum_of(logged, _ENTRIES),
         # Many queries that scan little, such as joins of small tables, do not mislead the advice.
         "unparsed_ratio": min(ratios),
+        "gone_ratio": _gone_ratio(night, table, {row["shape_id"] for row in shapes}),
         "shapes": len(shapes),
     }
+
+
+def _gone_ratio(night: Night, table: str, shape_ids: Collection[str]) -> float | None:
+    """Return the share of an earlier night's entries whose shapes nobody asked tonight; None without one."""
+    earlier = earlier_snapshot(night, "workload", table)
+    if earlier is None:
+        return None
+    try:
+        rows = earlier.read_table([table], ["shape_id", _ENTRIES]).to_pylist()
+    except StorageOutage:
+        raise
+    except StorageError:
+        return None
+    all_entries = sum(row[_ENTRIES] or 0 for row in rows)
+    gone = sum(row[_ENTRIES] or 0 for row in rows if row["shape_id"] not in shape_ids)
+    return gone / all_entries if all_entries else None
 
 
 def _is_not_understood(shape_id: str) -> bool:
@@ -182,6 +202,15 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
             "queries of {table}: share without a shape",
             0,
             settings.gates.max_unparsed_ratio,
+        ),
+        warn_only(
+            between(
+                "workload",
+                "gone_ratio",
+                "queries of {table}: share of the last night's entries whose shapes are gone",
+                0,
+                _MOST_GONE_RATIO,
+            )
         ),
         # One row beyond the cap holds the sums of all shapes that it cut.
         between(
