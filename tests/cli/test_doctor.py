@@ -33,6 +33,7 @@ class Deployment:
 
     root: Path
     call: Call
+    store: str = "artefacts"
 
     @property
     def config(self) -> Path:
@@ -45,7 +46,7 @@ class Deployment:
             "segments_root": "segments",
             "table_configs": ["lineitem.json", "airlineStats.json"],
         }
-        document = {"store": {"artefacts": "artefacts"}, "sources": {**sources, **changes}}
+        document = {"store": {"artefacts": self.store}, "sources": {**sources, **changes}}
         self.config.write_text(yaml.safe_dump(document))
 
     def log(self, *lines: str) -> None:
@@ -222,6 +223,22 @@ def test_a_store_that_cannot_be_written(deployment: Deployment) -> None:
     assert str(deployment.root / "artefacts") in failed["store"]
 
 
+@pytest.mark.slow
+def test_all_of_it_in_a_bucket(deployment: Deployment, s3: Any) -> None:
+    url = s3.upload(deployment.root, s3.fresh_url())
+    deployment.store = f"{url}/artefacts"
+    deployment.configure(
+        log_paths=[f"{url}/logs/broker-{{run_date}}.log.gz"], segments_root=f"{url}/segments"
+    )
+    code, found = deployment.checked()
+    assert code == 0, found
+    assert {verdict for of in found.values() for verdict, _ in of} == {"ok"}
+    assert "the night of 2026-11-20 is checked" in found["log day"][0][1]
+    deployment.store = "s3://no-such-bucket-of-ours/artefacts"
+    deployment.configure()
+    assert deployment.failures().keys() == {"store"}
+
+
 class Overwriting(MemoryStorage):
     """A store that knows no condition of a PUT."""
 
@@ -337,3 +354,17 @@ def test_a_live_pinot_of_another_version_with_rights_to_read(
     assert "ValidateTableConfigs (CREATE)" in words
     assert "hunter2" not in str(found)
     assert found["extras"] == [("ok", "extras that the configuration needs are installed: pinot")]
+
+
+@pytest.mark.parametrize("halves", [("lineitem_OFFLINE",), ("lineitem_OFFLINE", "lineitem_REALTIME")])
+def test_halves_of_a_hybrid_table_have_folders_of_their_own(
+    deployment: Deployment, halves: tuple[str, ...]
+) -> None:
+    for half in halves:
+        shutil.copytree(deployment.root / "segments" / "lineitem", deployment.root / "segments" / half)
+    shutil.rmtree(deployment.root / "segments" / "lineitem")
+    code, found = deployment.checked()
+    assert code == 0, found
+    assert {verdict for of in found.values() for verdict, _ in of} == {"ok"}
+    read = "lineitem" if len(halves) == 1 else "lineitem_OFFLINE, lineitem_REALTIME"
+    assert found["segments"][1][1].startswith(f"one segment was read of airlineStats, {read}: ")

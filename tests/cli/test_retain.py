@@ -63,7 +63,7 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(
         "2026-01-02  airlineStats, lineitem: 20 bytes\n"
         "retain: 1 night would go, 20 bytes; advice of 3 nights and queries of 30 days stay\n"
         "artefact                            bytes  nights  oldest      newest      tables  kept\n"
-        f"reports                  {size:>16,}       5  2026-01-01  2026-01-05       2  nights\n"
+        f"reports                  {size:>16,}       5  2026-01-01  2026-01-05       2  3 nights\n"
     )
     assert sorted(path for path in tmp_path.rglob("*")) == before
 

@@ -79,7 +79,10 @@ def retain(config: str, nights: int | None, query_days: int | None, dry_run: boo
         "dry_run": dry_run,
         "stored": [asdict(each) for each in stored],
     }
-    lines = (*_lines(tidied, kept, dry_run=dry_run), *_stored_lines(stored, kept_days(night.settings)))
+    lines = (
+        *_lines(tidied, kept, dry_run=dry_run),
+        *_stored_lines(stored, kept_days(night.settings), kept.nights),
+    )
     echo_result(output, document, lambda: "\n".join(lines))
 
 
@@ -112,13 +115,14 @@ def _lines(tidied: Tidied, kept: RetentionSettings, *, dry_run: bool) -> Iterato
         yield f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed"
 
 
-def _stored_lines(stored: Sequence[StoredArtefact], days: Mapping[str, int]) -> Iterator[str]:
+def _stored_lines(
+    stored: Sequence[StoredArtefact], days: Mapping[str, int], most_nights: int
+) -> Iterator[str]:
     yield f"{'artefact':<24} {'bytes':>16} {'nights':>7}  {'oldest':<10}  {'newest':<10}  {'tables':>6}  kept"
     for each in stored:
         is_current = each.newest == CURRENT
-        kept = (
-            "always" if is_current else f"{days[each.artefact]:,} days" if each.artefact in days else "nights"
-        )
+        past = f"{days[each.artefact]:,} days" if each.artefact in days else f"{most_nights:,} nights"
+        kept = "the newest" if is_current else past
         nights = "" if is_current else f"{each.nights:,}"
         yield (
             f"{each.artefact:<24} {each.size_bytes:>16,} {nights:>7}  {each.oldest:<10}  {each.newest:<10}"

@@ -10,7 +10,13 @@ from starskip.night.doctor.finding import FAILED, OK, WARNING, counted, named
 from starskip.pinot.hybrid_tables import with_halves, without_type
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.pulled_note import pulled_words
-from starskip.pinot.segments.segment_files import SegmentFile, folder_of, segment_name, segment_tables
+from starskip.pinot.segments.segment_files import (
+    SegmentFile,
+    folder_of,
+    segment_name,
+    table_folders,
+    tables_in,
+)
 from starskip.storage.files.first_files import first_files
 
 _MOST_TABLES = 5
@@ -25,7 +31,10 @@ def check_segment_tables(night: Night, folders: Collection[str]) -> Iterator[tup
             f"{night.segments_root} holds no folder of a table: it must have one a table, with its segments",
         )
         return
-    yield OK, f"{night.segments_root} has folders of {counted(len(folders), 'table')}: {named(folders)}"
+    yield (
+        OK,
+        f"{night.segments_root} has folders of {counted(len(tables_in(folders)), 'table')}: {named(folders)}",
+    )
     known = {*folders, *night.lake_tables}
     if unknown := [table for table in night.tables or () if folder_of(table, known) is None]:
         yield FAILED, f"tables of the configuration without a folder of segments: {named(unknown)}"
@@ -33,7 +42,7 @@ def check_segment_tables(night: Night, folders: Collection[str]) -> Iterator[tup
 
 def check_some_segments(night: Night, folders: Collection[str]) -> Iterator[tuple[str, str]]:
     """Open one segment of a few tables."""
-    wanted = [table for table in sorted(folders) if _is_wanted(night, table)]
+    wanted = [table for table in tables_in(folders) if _is_wanted(night, table)]
     files: list[SegmentFile] = []
     for table in wanted[:_MOST_TABLES]:
         found = _first_segment(f"{night.segments_root.rstrip('/')}/{folder_of(table, folders)}", table)
@@ -61,7 +70,7 @@ def check_table_configs(night: Night, folders: Collection[str]) -> Iterator[tupl
         yield WARNING, f"sources.table_configs is not given: {advice}"
         return
     configs = night.table_configs()
-    tables = with_halves([table for table in sorted(folders) if _is_wanted(night, table)], configs)
+    tables = with_halves([table for table in tables_in(folders) if _is_wanted(night, table)], configs)
     yield OK, f"{counted(len(configs), 'table config')} read: {named(configs)}"
     whole = {without_type(table)[0] for table in configs}
     if without := [table for table in tables if without_type(table)[0] not in whole]:
@@ -69,8 +78,8 @@ def check_table_configs(night: Night, folders: Collection[str]) -> Iterator[tupl
 
 
 def folders_of_segments(night: Night) -> tuple[str, ...]:
-    """Return the tables with a folder of segments, none where all tables lie in the lake alone."""
-    return segment_tables(night.segments_root) if night.segments_root else ()
+    """Return the names of the tables' folders, none where all tables lie in the lake alone."""
+    return table_folders(night.segments_root) if night.segments_root else ()
 
 
 def _is_wanted(night: Night, table: str) -> bool:

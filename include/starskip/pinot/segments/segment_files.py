@@ -51,8 +51,8 @@ def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tupl
 
     Raises SourceError when the root, an asked-for table or a table's segments are missing.
     """
-    known = _table_folders(root)
-    wanted = _tables_in(known) if tables is None else tuple(sorted(set(tables)))
+    known = table_folders(root)
+    wanted = tables_in(known) if tables is None else tuple(sorted(set(tables)))
     if not wanted:
         raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
     for table in wanted:
@@ -77,10 +77,10 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
 
     A half of a hybrid table has its type in its name. A folder whose name is no UTF-8 is not Pinot's.
     """
-    return _tables_in(_table_folders(root))
+    return tables_in(table_folders(root))
 
 
-def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
+def tables_in(folders: Collection[str]) -> tuple[str, ...]:
     """Return the tables of folders: one half alone is the table, whose name has no type."""
     found: dict[str, None] = {}
     for folder in folders:
@@ -90,7 +90,8 @@ def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _table_folders(root: str | Path) -> tuple[str, ...]:
+def table_folders(root: str | Path) -> tuple[str, ...]:
+    """Return the names of the folders under ``root`` that may be tables'; errors as in ``segment_tables``."""
     try:
         listing = list_folder(str(root))
     except (FileNotFoundError, NotADirectoryError) as error:
