@@ -179,7 +179,7 @@ def test_no_segments(deployment: Deployment) -> None:
     (deployment.root / "segmants" / "lineitem" / "readme.txt").write_text("nothing yet")
     assert "table lineitem: none of the first 50 files" in deployment.failures()["segments"]
     shutil.rmtree(deployment.root / "segmants" / "lineitem")
-    assert "holds no folder of a table" in deployment.failures()["segments"]
+    assert "holds no table folders" in deployment.failures()["segments"]
 
 
 def test_a_damaged_segment_is_named(deployment: Deployment) -> None:

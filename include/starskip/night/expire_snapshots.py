@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
+from starskip.errors import StorageError
 from starskip.night.experiments import remove_old_experiments
 from starskip.settings import Settings
 from starskip.storage.artefact_store import CURRENT
@@ -15,7 +16,10 @@ from starskip.storage.retention import Retired, retire_nights
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
 
-_AS_READ = ("queries", "rejected_records", "table_facts", "damaged_segments", "latency_bins", "index_sizes")
+_AS_READ = (
+    *("queries", "queries_counts", "rejected_records", "table_facts", "table_facts_counts"),
+    *("damaged_segments", "latency_bins", "index_sizes"),
+)
 """Artefacts that hold each query, or grow with logs and segments; no later night needs an older one."""
 
 _LOOKED_BACK_AT = ("workload", "votes", "lake_queries")
@@ -71,3 +75,14 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     days = night.settings.retention.query_days
     removed = tuple(remove_old_experiments(night.store, days=days, now=now, grace=grace))
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
+
+
+def tidied_words(night: Night) -> list[str]:
+    """Expire old nights and vacuum at the end of a night; return what was done, or why it was not."""
+    try:
+        tidied = expire_snapshots(night)
+    except StorageError as error:
+        # The night is published; the next night tidies the rest.
+        return [f"old nights were not tidied: {error}"]
+    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
+    return [f"{len(tidied.retired.nights)} nights retired, {vacuumed} files vacuumed", *tidied.warnings]

@@ -35,6 +35,7 @@ from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
 from starskip.errors import printable
 from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
@@ -47,7 +48,6 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     TableWriter,
     note_message,
     notes_of,
@@ -85,9 +85,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
     map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, wanted, sizes)
-    messages = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES).gather(
-        "messages of log", MAX_COMMIT_MESSAGES
-    )
+    rows = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES)
+    messages = gather_messages(engine, rows, staged, "log")
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
     outside = untimed = left_out = 0
     leaves: Counter[str] = Counter()
@@ -101,8 +100,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         untimed += note.pop("untimed_queries")
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
-        path, of_split = note.pop("lengths")
-        lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_split)
+        for path, of_file in note.pop("lengths").items():
+            lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_file)
         summary += LogSummary(**note)
     if not summary.records and in_pinot != frozenset():
         # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
@@ -178,18 +177,18 @@ def _write_records(
     hybrids = hybrid_tables({*sizes, *(tables or ())})
     halves = HybridRecords(hybrids, sizes.get)
     leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
+    summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+    outside = untimed = left_out = shares = 0
+    lengths: dict[str, TextLengths] = {}
+    leaves: Counter[str] = Counter()
     for split in splits:
-        summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
-        outside = untimed = left_out = shares = 0
-        lengths = TextLengths()
-        leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
             tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
-            lengths += text_lengths(tonight)
+            lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
@@ -209,18 +208,18 @@ def _write_records(
             )
             kept_aside = tonight.filter(pc.invert(is_query)).select(REJECTED_RECORDS.names)
             yield from rejected.add(_named(kept_aside))
-        note = {
-            **asdict(summary),
-            "outside_run_date": outside,
-            "untimed_queries": untimed,
-            "left_out": left_out,
-            "shares": shares,
-            "leaves": leaves,
-            "strangers": sorted(strangers),
-            "sampling": asdict(sampling),
-            "lengths": [split.path, lengths.to_json()],
-        }
-        yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
+    note = {
+        **asdict(summary),
+        "outside_run_date": outside,
+        "untimed_queries": untimed,
+        "left_out": left_out,
+        "shares": shares,
+        "leaves": leaves,
+        "strangers": sorted(strangers),
+        "sampling": asdict(sampling),
+        "lengths": {path: of_file.to_json() for path, of_file in lengths.items()},
+    }
+    yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
 

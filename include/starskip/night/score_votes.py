@@ -32,8 +32,9 @@ from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
+from starskip.execution.gather_aside import gather_messages
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
-from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, parts_of, write_tables
+from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
 from starskip.storage.snapshot import Snapshot
@@ -98,9 +99,9 @@ def _scored(
     plans = table_plans(
         overviews, partial(published_shapes, workload), families_of_night(night), night.settings
     )
-    sizes = _written(night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
+    sizes = _written(engine, night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
     votes = planned_votes(engine, plans, night.segments_root, night.settings)
-    return sizes, _written(night, "votes", votes, tables)
+    return sizes, _written(engine, night, "votes", votes, tables)
 
 
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
@@ -148,7 +149,7 @@ def _workload_parts(
     if settings.workload.query_weights:
         weights = query_weights(settings.workload.query_weights)
         merged = merged.map(partial(weighted_shapes, weights=weights, names=names), WORKLOAD)
-    return _written(night, "workload", merged, tables)
+    return _written(engine, night, "workload", merged, tables)
 
 
 def _cut_lengths(snapshot: Snapshot, tables: Sequence[str]) -> frozenset[int]:
@@ -188,11 +189,13 @@ def _merge_and_fold(
     )
 
 
-def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:
+def _written(
+    engine: Engine, night: Night, artefact: str, rows: Rows, tables: Sequence[str]
+) -> Mapping[str, Part]:
     """Write rows where they are and return a part for each table."""
     staged = night.store.staged_write(artefact, night.date_text)
-    messages = rows.map(partial(write_tables, staged), COMMIT_MESSAGES).gather(
-        f"messages of {artefact}", MAX_COMMIT_MESSAGES
+    messages = gather_messages(
+        engine, rows.map(partial(write_tables, staged), COMMIT_MESSAGES), [staged], artefact
     )
     written = parts_of(messages, artefact)
     return {table: written.get(table, Part(())) for table in tables}

@@ -103,6 +103,34 @@ class BuildingSettings(SettingsGroup):
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleSettings(SettingsGroup):
+    """Settings of how a night's work is divided."""
+
+    group = "scale"
+    heading = "How the work is divided"
+
+    table_groups: int = setting(
+        16,
+        "Groups that a run divides its tables into; each group goes on alone. The most a run has.",
+        unit="groups",
+        at_least=1,
+        at_most=32,
+    )
+    local_queries: int = setting(
+        200_000,
+        "Queries of a night up to which a group of tables is worked on without Spark; 0 always uses Spark.",
+        unit="queries",
+        at_least=0,
+    )
+    local_bytes: int = setting(
+        256 * 1024 * 1024,
+        "Bytes of logs, or of segments, up to which they are read without Spark; 0 always uses Spark.",
+        unit="bytes",
+        at_least=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings(SettingsGroup):
     """Settings of the quality gates."""
 

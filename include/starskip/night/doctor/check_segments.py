@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 from starskip.advisor.run.night import Night
 from starskip.errors import SourceError
@@ -13,9 +13,9 @@ from starskip.pinot.segments.pulled_note import pulled_words
 from starskip.pinot.segments.segment_files import (
     SegmentFile,
     folder_of,
+    is_segment,
     segment_name,
     table_folders,
-    tables_in,
 )
 from starskip.storage.files.first_files import first_files
 
@@ -23,29 +23,23 @@ _MOST_TABLES = 5
 _LISTED_FILES = 50
 
 
-def check_segment_tables(night: Night, folders: Collection[str]) -> Iterator[tuple[str, str]]:
+def check_segment_tables(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Say which tables have a folder of segments."""
-    if not folders:
-        yield (
-            FAILED,
-            f"{night.segments_root} holds no folder of a table: it must have one a table, with its segments",
-        )
-        return
     yield (
         OK,
-        f"{night.segments_root} has folders of {counted(len(tables_in(folders)), 'table')}: {named(folders)}",
+        f"{night.segments_root} has folders of {counted(len(folders), 'table')}: {named(folders)}",
     )
     known = {*folders, *night.lake_tables}
     if unknown := [table for table in night.tables or () if folder_of(table, known) is None]:
         yield FAILED, f"tables of the configuration without a folder of segments: {named(unknown)}"
 
 
-def check_some_segments(night: Night, folders: Collection[str]) -> Iterator[tuple[str, str]]:
+def check_some_segments(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Open one segment of a few tables."""
-    wanted = [table for table in tables_in(folders) if _is_wanted(night, table)]
+    wanted = [table for table in folders if _is_wanted(night, table)]
     files: list[SegmentFile] = []
     for table in wanted[:_MOST_TABLES]:
-        found = _first_segment(f"{night.segments_root.rstrip('/')}/{folder_of(table, folders)}", table)
+        found = _first_segment(folders[table], table)
         if found is None:
             yield FAILED, f"table {table}: none of the first {_LISTED_FILES} files of its folder is a segment"
         else:
@@ -61,7 +55,7 @@ def check_some_segments(night: Night, folders: Collection[str]) -> Iterator[tupl
         yield OK, words
 
 
-def check_table_configs(night: Night, folders: Collection[str]) -> Iterator[tuple[str, str]]:
+def check_table_configs(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Say which tables have a config. Raises ConfigError for one that cannot be read."""
     if not night.segments_root:
         return
@@ -70,16 +64,16 @@ def check_table_configs(night: Night, folders: Collection[str]) -> Iterator[tupl
         yield WARNING, f"sources.table_configs is not given: {advice}"
         return
     configs = night.table_configs()
-    tables = with_halves([table for table in tables_in(folders) if _is_wanted(night, table)], configs)
+    tables = with_halves([table for table in folders if _is_wanted(night, table)], configs)
     yield OK, f"{counted(len(configs), 'table config')} read: {named(configs)}"
     whole = {without_type(table)[0] for table in configs}
     if without := [table for table in tables if without_type(table)[0] not in whole]:
         yield WARNING, f"no config of {named(without)}: {advice}"
 
 
-def folders_of_segments(night: Night) -> tuple[str, ...]:
-    """Return the names of the tables' folders, none where all tables lie in the lake alone."""
-    return table_folders(night.segments_root) if night.segments_root else ()
+def folders_of_segments(night: Night) -> Mapping[str, str]:
+    """Return the folder of each table, none where all tables lie in the lake alone. Raises SourceError."""
+    return table_folders(night.segments_root) if night.segments_root else {}
 
 
 def _is_wanted(night: Night, table: str) -> bool:
@@ -94,5 +88,7 @@ def _first_segment(folder: str, table: str) -> SegmentFile | None:
     for found in listed:
         name = segment_name(found)
         if name is not None:
-            return SegmentFile(table, name, found.path, found.size_bytes, found.modified_ns, found.etag)
+            file = SegmentFile(table, name, found.path, found.size_bytes, found.modified_ns, found.etag)
+            if is_segment(file):
+                return file
     return None

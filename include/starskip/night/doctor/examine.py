@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, MutableMapping
+from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from dataclasses import replace
 from datetime import date
 
@@ -52,7 +52,7 @@ def configured_night(
 def examine(night: Night, asked: date | None, environment: MutableMapping[str, str]) -> Iterator[Finding]:
     """Yield what the checks find; ``asked``: the night, None for the newest day in the log."""
     yield from findings_of("store", lambda: check_store(night))
-    folders: tuple[str, ...] | None = None
+    folders: Mapping[str, str] | None = None
     try:
         folders = folders_of_segments(night)
     except StarskipError as error:
@@ -61,7 +61,7 @@ def examine(night: Night, asked: date | None, environment: MutableMapping[str, s
     if folders is not None and night.segments_root:
         yield from findings_of("segments", lambda: check_segment_tables(night, folders))
         yield from findings_of("segments", lambda: check_some_segments(night, folders))
-    yield from findings_of("table configs", lambda: check_table_configs(night, folders or ()))
+    yield from findings_of("table configs", lambda: check_table_configs(night, folders or {}))
     yield from findings_of("target version", lambda: check_target_version(night))
     yield from findings_of("lake tables", lambda: check_lake_tables(night))
     yield from findings_of("event logs", lambda: check_event_logs(night))
@@ -75,7 +75,7 @@ def examine_versions(environment: MutableMapping[str, str]) -> Iterator[Finding]
 
 
 def _examine_log(
-    night: Night, asked: date | None, folders: tuple[str, ...] | None
+    night: Night, asked: date | None, folders: Mapping[str, str] | None
 ) -> Generator[Finding, None, Night]:
     """Yield what the checks of the log find, and return the night that was chosen."""
     if not night.segments_root:

@@ -10,16 +10,14 @@ import pyarrow.compute as pc
 
 from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, present, warn_only
-from starskip.advisor.run.gate import Gate, mapping_of, number_of
+from starskip.advisor.run.gate import Counts, Gate, Measure, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.night.quality.duplicate_rows import duplicate_rows
-from starskip.night.quality.reduce_rows import (
-    Measure,
+from starskip.night.quality.count_rows import (
+    Row,
     count,
     count_missing,
-    count_unequal,
+    counted_row,
     exact_sum,
-    reduce_rows,
     sum_of,
 )
 from starskip.settings import Settings
@@ -43,7 +41,7 @@ _MOST_BITS = 63
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
     queries = published(night, "queries")
-    row = reduce_rows(queries, table, _measures(table, night.run_date))[0]
+    row, duplicates = counted_queries(night, table)
     log = mapping_of(queries.parts()[table].properties.get("log"))
     records, rejected = number_of(log.get("records")), mapping_of(log.get("rejected"))
     is_rejected = sum(number_of(n) or 0 for n in rejected.values())
@@ -53,7 +51,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "has_facts": table in published(night, "table_facts").tables,
         "rejected_ratio": None if records is None else is_rejected / max(records, 1),
         "not_understood_ratio": unknown / max(records or 0, 1),
-        "duplicates": duplicate_rows(queries, table, ["source_file", "source_position"]),
+        "duplicates": duplicates,
         "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
     }
     sums = [{"counter": name, "bits": sum_of(row, name).bit_length()} for name in _COUNTERS]
@@ -77,7 +75,16 @@ def _kept_in_log(log: Mapping[str, object]) -> float:
     return (number_of(log.get("queries")) or 0) + (number_of(log.get("multi_stage_shares")) or 0)
 
 
-def _measures(table: str, run_date: date) -> dict[str, Measure]:
+def counted_queries(night: Night, table: str) -> tuple[Row, int]:
+    """Return the counts of the table's queries, and the number of queries that were taken twice."""
+    return counted_row(night, "queries", table, _counts(night))
+
+
+def _counts(night: Night) -> Counts:
+    return Counts(_measures(night.run_date), key=["source_file", "source_position"])
+
+
+def _measures(run_date: date) -> dict[str, Measure]:
     text, logged_at, unit = pc.field("query_text"), pc.field("logged_at"), QUERIES.field("logged_at").type
     start = datetime.combine(run_date, time())
     is_outside = (logged_at < pa.scalar(start, unit)) | (
@@ -85,7 +92,6 @@ def _measures(table: str, run_date: date) -> dict[str, Measure]:
     )
     return {
         "queries": Measure(pc.scalar(1), "sum"),
-        "other_tables": count_unequal("table", table),
         "without_text": count((pc.binary_length(text) == 0) | text.is_null()),
         "outside_run_date": count(is_outside),
         "without_position": count_missing("source_position"),
@@ -127,4 +133,4 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
     )
 
 
-QUERIES_GATE = Gate(_views, _expectations)
+QUERIES_GATE = Gate(_views, _expectations, _counts)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import pyarrow.compute as pc
-
 from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import parse_index
 from starskip.advisor.run.artefact_rows import published
@@ -25,8 +23,9 @@ from starskip.advisor.run.gate import Gate, fields_view
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
+from starskip.night.quality.count_rows import sum_of
 from starskip.night.quality.known_columns import KnownColumns, known_columns
-from starskip.night.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
+from starskip.night.quality.queries_gate import counted_queries
 from starskip.settings import Settings
 
 _TOLERANCE_RATIO = 1e-6
@@ -75,8 +74,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
-    logged = reduce_rows(published(night, "queries"), table, measures)[0]
+    logged, _ = counted_queries(night, table)
     queries = sum(row["queries"] or 0 for row in shapes)
     # Texts beyond the cap are not checked: the checked ones stand for them.
     looked_at = [row for row in shapes if row["shape_id"] != FOLDED]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.pinot.hybrid_tables import halves_of, with_halves, without_type
+from starskip.pinot.hybrid_tables import halves_of, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.open_file import file_head
@@ -49,20 +49,32 @@ class SegmentFile:
 def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tuple[SegmentFile, ...]:
     """Return the segment files of ``tables`` (of every table folder when None), by table and name.
 
-    Raises SourceError when the root, an asked-for table or a table's segments are missing.
+    Raises SourceError when the root, an asked-for table or a table's segments are missing. A file whose name
+    does not tell whether it is a segment is opened.
     """
-    known = table_folders(root)
-    wanted = tables_in(known) if tables is None else tuple(sorted(set(tables)))
+    return tuple(
+        file
+        for table, folder in table_folders(root, tables).items()
+        for file in _not_empty(table, folder, filter(is_segment, possible_segments(table, folder)))
+    )
+
+
+def table_folders(root: str | Path, tables: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the folder of each of ``tables`` (of every table when None), in the order of their names.
+
+    Raises SourceError when the root or an asked-for table is missing.
+    """
+    known = _table_folders(root)
+    wanted = _tables_in(known) if tables is None else tuple(sorted(set(tables)))
     if not wanted:
         raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
+    found = {}
     for table in wanted:
-        if folder_of(table, known) is None:
+        if (folder := folder_of(table, known)) is None:
             listing = ", ".join(known) or "none"
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
-    place = str(root).rstrip("/")
-    return tuple(
-        file for table in wanted for file in _segments_of(table, f"{place}/{folder_of(table, known)}")
-    )
+        found[table] = f"{str(root).rstrip('/')}/{folder}"
+    return found
 
 
 def folder_of(table: str, folders: Collection[str]) -> str | None:
@@ -77,10 +89,10 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
 
     A half of a hybrid table has its type in its name. A folder whose name is no UTF-8 is not Pinot's.
     """
-    return tables_in(table_folders(root))
+    return _tables_in(_table_folders(root))
 
 
-def tables_in(folders: Collection[str]) -> tuple[str, ...]:
+def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
     """Return the tables of folders: one half alone is the table, whose name has no type."""
     found: dict[str, None] = {}
     for folder in folders:
@@ -90,8 +102,7 @@ def tables_in(folders: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def table_folders(root: str | Path) -> tuple[str, ...]:
-    """Return the names of the folders under ``root`` that may be tables'; errors as in ``segment_tables``."""
+def _table_folders(root: str | Path) -> tuple[str, ...]:
     try:
         listing = list_folder(str(root))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -109,7 +120,11 @@ def table_folders(root: str | Path) -> tuple[str, ...]:
     )
 
 
-def _segments_of(table: str, folder: str) -> list[SegmentFile]:
+def possible_segments(table: str, folder: str) -> list[SegmentFile]:
+    """Return the files of a table's folder that may be its segments, by their names; none is opened.
+
+    Raises SourceError if the folder cannot be listed, or holds no such file.
+    """
     files = []
     try:
         for found in list_folder(folder).files:
@@ -119,14 +134,18 @@ def _segments_of(table: str, folder: str) -> list[SegmentFile]:
                 files.append(SegmentFile(table, segment, found.path, found.size_bytes, *stamp))
     except OSError as error:
         raise SourceError(f"table {table}: cannot read {folder}: {error.strerror}", source=table) from error
-    if not files:
+    table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
+    of_half = [file for file in files if _is_of(file.segment, table_type)]
+    return _not_empty(table, folder, of_half or files)
+
+
+def _not_empty(table: str, folder: str, files: Iterable[SegmentFile]) -> list[SegmentFile]:
+    if not (found := list(files)):
         raise SourceError(
             f"table {table} has no segments: {folder} holds no {', '.join(SEGMENT_SUFFIXES)} file",
             source=table,
         )
-    table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
-    of_half = [file for file in files if _is_of(file.segment, table_type)]
-    return of_half or files
+    return found
 
 
 def _is_of(segment: str, table_type: str | None) -> bool:
@@ -144,9 +163,16 @@ def segment_name(file: FileIdentity) -> str | None:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
     # Pinot's own deep store keeps a segment under its bare name, which may hold dots.
-    if "." not in name:
-        return name if _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC else None
-    return name if not name.endswith(_NEVER_SEGMENTS) and _is_gzipped_tar(file.path) else None
+    return None if name.endswith(_NEVER_SEGMENTS) else name
+
+
+def is_segment(file: SegmentFile) -> bool:
+    """Return whether a possible segment is one: a file under a bare name is opened, and may be anything."""
+    if file.path.endswith(SEGMENT_SUFFIXES):
+        return True
+    if "." not in file.segment:
+        return _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    return _is_gzipped_tar(file.path)
 
 
 def _is_gzipped_tar(path: str) -> bool:
@@ -169,20 +195,18 @@ def _head(path: str, length: int) -> bytes:
 
 
 def segment_listing(
-    segments_root: str, tables: Collection[str] | None, hybrids: Collection[str] = ()
+    segments_root: str, tables: Collection[str] | None
 ) -> tuple[list[SegmentFile], list[str]]:
     """Return the files of ``tables``, of all for None, and warnings of missing segments.
-
-    ``hybrids``: tables whose halves are taken instead of them.
 
     With None, a table without segments gives a warning. Raises SourceError for a requested table without
     segments, and if no table has any.
     """
     if tables is not None:
-        return list(list_segments(segments_root, with_halves(tables, hybrids))), []
+        return list(list_segments(segments_root, tables)), []
     files: list[SegmentFile] = []
     warnings: list[str] = []
-    for table in with_halves(segment_tables(segments_root), hybrids):
+    for table in segment_tables(segments_root):
         try:
             files.extend(list_segments(segments_root, [table]))
         except SourceOutage:
