@@ -26,11 +26,13 @@ pytestmark = pytest.mark.slow
 def test_clock_that_runs_a_day_ahead_takes_nothing_from_a_run_beside(lab: Any) -> None:
     night = lab.night(started_at=datetime.now(UTC), settings=settings_with(lab.settings, nights=1))
     for day in ("2026-11-01", "2026-11-02"):
-        aside = night.store.staged_write("votes", day)
+        aside = night.store.staged_write("reports", day)
         parts = {"lineitem": Part((aside.write_file("lineitem", "f", b"x"),))}
         created = {"created_at": night.started_at, "created_by": "test"}
-        night.store.publish("votes", day, parts, replace="all", **created)
-    in_flight = night.store.staged_write("votes", "2026-11-02").write_file("lineitem", "f", b"not yet named")
+        night.store.publish("reports", day, parts, replace="all", **created)
+    in_flight = night.store.staged_write("reports", "2026-11-02").write_file(
+        "lineitem", "f", b"not yet named"
+    )
     ahead = replace(night, started_at=night.started_at + timedelta(hours=25))
     tidied = expire_snapshots(ahead)
     assert (tidied.retired.old, tidied.vacuumed.removed) == ((), ())

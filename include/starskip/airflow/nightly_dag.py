@@ -42,7 +42,7 @@ same, `no` keeps any run aside. Some tables alone, or another night, make no exp
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
-**Old nights** past their retention are taken away by `finish_night`; the newest one of each table stays.
+**Old nights** are taken away by `finish_night`, queries sooner than advice (settings `retention`).
 
 **Settings** come from the configuration that the DAG file names; params that are given lie over it.
 

@@ -268,10 +268,24 @@ class RetentionSettings(SettingsGroup):
     heading = "What is kept"
 
     nights: int = setting(
-        90,
-        "Nights of every artefact that are kept for each table; its newest night always stays.",
+        366,
+        "Newest nights of advice, reports and proofs that are kept; the newest of each table always stays.",
         unit="nights",
         at_least=1,
+    )
+    workload_days: int = setting(
+        90,
+        "Days for which shapes are kept, with sampled literals; at least workload.look_back_nights.",
+        unit="days",
+        at_least=1,
+        at_most=_MOST_DAYS,
+    )
+    query_days: int = setting(
+        30,
+        "Days for which each query of the logs is kept, with its literals, and the facts of segments.",
+        unit="days",
+        at_least=1,
+        at_most=_MOST_DAYS,
     )
     vacuum_grace_hours: int = setting(
         24,

@@ -128,7 +128,7 @@ def possible_segments(table: str, folder: str) -> list[SegmentFile]:
     files = []
     try:
         for found in list_folder(folder).files:
-            segment = _segment_name(found)
+            segment = segment_name(found)
             if segment is not None:
                 stamp = (found.modified_ns, found.etag)
                 files.append(SegmentFile(table, segment, found.path, found.size_bytes, *stamp))
@@ -154,7 +154,8 @@ def _is_of(segment: str, table_type: str | None) -> bool:
     return (table_type == "REALTIME") == (_OF_REALTIME.fullmatch(segment) is not None)
 
 
-def _segment_name(file: FileIdentity) -> str | None:
+def segment_name(file: FileIdentity) -> str | None:
+    """Return the name of a file's segment, None for another file; a bare name is opened to find out."""
     name = file.path.rpartition("/")[2]
     if name.startswith("."):
         return None
