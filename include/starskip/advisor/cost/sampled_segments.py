@@ -1,8 +1,8 @@
 """Choose the segments of a table on whose rows queries are simulated.
 
 They lie apart in time, and half of them where queries look: a dashboard of the last hours reads few segments
-of a year. A segment of which more are chosen stands for fewer others, so that sums over the sample are sums
-over the table (Horvitz and Thompson, "A Generalization of Sampling Without Replacement from a Finite
+of a year. Each stands for the segments around it, which are fewer where more are chosen: sums over the sample
+are sums over the table (Horvitz and Thompson, "A Generalization of Sampling Without Replacement from a Finite
 Universe").
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -86,21 +87,27 @@ def published_segments(facts: Snapshot, table: str) -> KnownSegments:
 
 
 def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most: int) -> list[SampledSegment]:
-    """Return at most ``most`` segments, the same ones at every run."""
+    """Return at most ``most`` segments, the same ones at every run, and mostly the same ones tomorrow.
+
+    Segments are cut into strata in the order of time, and one is chosen of each by a hash of its place: a few
+    new segments move the cuts a little, and leave most of the chosen ones.
+    """
     count = len(known.files)
     if count <= most:
         return [SampledSegment(file, place, count) for place, file in enumerate(known.files)]
     order = _in_order_of_time(known)
-    even = np.full(count, 1.0 / count)
+    density = np.full(count, 1.0 / count)
     looked_at = _looked_at(known, order, shapes)
-    density = even if looked_at is None else _EVEN_RATIO * even + (1 - _EVEN_RATIO) * looked_at
-    ends = np.cumsum(density) / density.sum()
-    places = np.unique(np.searchsorted(ends, (np.arange(most) + 0.5) / most, side="right"))
-    # A segment with more than its share of the density is sure to be in the sample.
-    weights = 1.0 / np.minimum(most * density[places], 1.0)
+    if looked_at is not None:
+        density = _EVEN_RATIO * density + (1 - _EVEN_RATIO) * looked_at
+    strata = np.minimum((np.cumsum(density) - density / 2) * most, most - 1).astype(np.int64)
+    hashes = np.array([crc32(known.files[at].path.encode("utf-8", "surrogateescape")) for at in order])
+    in_strata = np.lexsort([hashes, strata])
+    firsts = np.flatnonzero(np.diff(strata[in_strata], prepend=-1))
+    sizes = np.diff(np.append(firsts, count))
     return [
-        SampledSegment(known.files[order[at]], place, len(places), float(weight))
-        for place, (at, weight) in enumerate(zip(places.tolist(), weights, strict=True))
+        SampledSegment(known.files[order[in_strata[first]]], place, len(firsts), float(size))
+        for place, (first, size) in enumerate(zip(firsts, sizes, strict=True))
     ]
 
 
