@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
 from starskip.errors import StorageError
@@ -69,7 +70,8 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     if dry_run:
         return Tidied(retired, None)
     # Built artefacts keep their newest state only: they are large, and nobody goes back to a former one.
-    current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
+    built = (*(stage.builds for stage in STAGES if stage.builds), WINDOWS)
+    current = {night.store.chain(artefact, CURRENT).key for artefact in built}
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     days = night.settings.retention.query_days

@@ -12,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.computed_filters import computed_filters_warning
+from starskip.advisor.cost.decoded_segments import DecodedSource, decoding
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
+from starskip.advisor.cost.kept_windows import WINDOWS, kept_windows
 from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
 from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
@@ -35,6 +37,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.execution.engine import Engine, Rows
 from starskip.execution.gather_aside import gather_messages
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
+from starskip.storage.artefact_store import CURRENT
 from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
@@ -103,11 +106,43 @@ def _scored(
     facts = night.store.snapshot("table_facts", night.date_text)
     assert facts is not None
     samples = choose_segments(engine, plans, partial(published_segments, facts), night.settings)
+    decoded = _decoded(engine, night, plans, samples)
     sizes = _written(
-        engine, night, "index_sizes", _index_sizes(engine, night, facts, plans, samples, tables), tables
+        engine,
+        night,
+        "index_sizes",
+        _index_sizes(engine, night, facts, plans, samples, decoded, tables),
+        tables,
     )
-    votes = planned_votes(engine, plans, samples if night.segments_root else None, night.settings)
+    sampled = samples if night.segments_root else None
+    votes = planned_votes(engine, plans, sampled, decoded, night.settings)
     return sizes, _written(engine, night, "votes", votes, tables)
+
+
+def _decoded(
+    engine: Engine, night: Night, plans: Mapping[str, TablePlan], samples: Sequence[SampledSegment]
+) -> DecodedSource:
+    """Decode the samples that no earlier night has decoded, and keep them for later nights."""
+    what = decoding(night.settings, families_of_night(night).known)
+    columns = {table: plan.decoded_columns() for table, plan in plans.items()}
+    parts, _, decoded = kept_windows(
+        engine,
+        night.store.snapshot(WINDOWS, CURRENT),
+        night.store.staged_write(WINDOWS, CURRENT),
+        samples,
+        columns.__getitem__,
+        what,
+    )
+    if not night.is_experiment:
+        night.store.publish(
+            WINDOWS,
+            CURRENT,
+            parts,
+            replace="tables",
+            created_at=night.started_at,
+            created_by=night.run_id,
+        )
+    return decoded
 
 
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
@@ -170,9 +205,10 @@ def _index_sizes(
     facts: Snapshot,
     plans: Mapping[str, TablePlan],
     samples: Sequence[SampledSegment],
+    decoded: DecodedSource,
     tables: Sequence[str],
 ) -> Rows:
-    sampled = sampled_index_sizes(engine, plans, samples, night.settings)
+    sampled = sampled_index_sizes(engine, plans, samples, decoded)
     of_metadata = partial(
         _metadata_sizes, index_format(night.settings.scoring.pinot_version), families_of_night(night).known
     )

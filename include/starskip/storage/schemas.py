@@ -138,6 +138,24 @@ Counts and sums are over the log's records. ``unlogged_…``: the estimated sums
 dropped from its log, 0 where it dropped none. ``weight``: the weight of a query in votes.
 """
 
+SEGMENT_WINDOWS = pa.schema(
+    [
+        ("table", pa.string()),
+        ("key", pa.string()),
+        ("columns", pa.list_(pa.string())),
+        ("has_all_values", pa.bool_()),
+        ("sorted_columns", pa.list_(pa.string())),
+        ("constant_columns", pa.list_(pa.string())),
+        ("values_a_row", pa.map_(pa.string(), pa.float64())),
+        ("window", pa.binary()),
+        ("sizes", pa.binary()),
+    ]
+)
+"""One row a sampled segment, current state: what advisor.cost.decoded_segments decoded of it.
+
+``key``: the version of the file and what was decoded. ``window`` and ``sizes`` are Arrow streams.
+"""
+
 ESTIMATES = pa.schema(
     [
         ("table", pa.string()),

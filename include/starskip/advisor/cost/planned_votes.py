@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.alternatives import Candidates, without_idle_paths
+from starskip.advisor.cost.decoded_segments import DecodedSource
 from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.leapfrog_votes import leapfrog_votes
 from starskip.advisor.cost.proposed_sets import VoteRules
@@ -30,21 +31,12 @@ from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.execution.engine import Engine, Rows
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.decompressed_stream import TarLimits
-from starskip.pinot.segments.segment_layout import read_segment_layout
-from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
 from starskip.pinot.target_version import REGEXP_DICTIONARY_VALUES
 from starskip.settings import Settings
 from starskip.sql.predicate import Leaf, leaves
 from starskip.sql.query_shape import parsed_shape
 from starskip.storage.schemas import ESTIMATES, VOTES
 from starskip.tables.table_overview import ColumnOverview, TableOverview
-from starskip.tables.thin_window import thin_window
-
-_MIN_WINDOW_ROWS = 256
-_MAX_READ_ROWS = 1_000_000
-"""Rows decoded of a segment before they are thinned: 4 bytes a row and column."""
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Returns the shapes of a table, on whichever machine it is called."""
@@ -88,6 +80,11 @@ class TablePlan:
     def asked_columns(self, shapes: Iterable[ShapeWorkload]) -> list[str]:
         """Return the columns of the table that ``shapes`` filter on."""
         return sorted({leaf.column for leaf in _asked(shapes)} & self.columns)
+
+    def decoded_columns(self) -> list[str]:
+        """Return the columns to decode: of the filters, or if no query is known those of candidates."""
+        shapes = self.shapes()
+        return self.asked_columns(shapes) if shapes else sorted(self.candidates.keys() & self.columns)
 
 
 def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:
@@ -179,16 +176,17 @@ def planned_votes(
     engine: Engine,
     plans: Mapping[str, TablePlan],
     samples: Sequence[SampledSegment] | None,
+    decoded: DecodedSource,
     settings: Settings,
 ) -> Rows:
-    """Return VOTES of all plans, from the rows of ``samples``, which are in the order of their tables.
+    """Return VOTES of all plans, from rows of ``samples``, which are in the order of their tables.
 
     Strategy estimation takes them from cardinalities; so does any other strategy without samples (None).
     """
     if settings.scoring.strategy == "estimation" or samples is None:
         return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
-    items = list(_samples(samples, settings))
-    estimates = engine.rows_of_items(items, partial(_estimate, plans), ESTIMATES)
+    most = settings.scoring.max_simulations_per_table
+    estimates = engine.rows_of_items(samples, partial(_estimate, plans, decoded, most), ESTIMATES)
     return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
 
 
@@ -222,73 +220,38 @@ def _estimation(
         yield from votes.to_batches()
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A segment to simulate on, with at most ``rows`` rows of it."""
-
-    segment: SampledSegment
-    rows: int
-    max_simulations: int
-
-    def share(self, shapes: Sequence[ShapeWorkload]) -> InstanceShare:
-        """Return the instances that belong to this segment."""
-        simulations = sum(len(shape.instances) for shape in shapes) * self.segment.segments
-        every = min(-(-simulations // self.max_simulations), self.segment.segments)
-        return InstanceShare(max(every, 1), self.segment.position)
-
-    @property
-    def place(self) -> float:
-        """Where the rows of a large segment are read, from 0 to 1: far apart in segments that are near."""
-        digits = f"{self.segment.position:b}"
-        return float((int(digits[::-1], 2) + 0.5) / 2 ** len(digits))
-
-
-def _samples(segments: Sequence[SampledSegment], settings: Settings) -> Iterator[_Sample]:
-    for segment in segments:
-        rows = max(settings.scoring.window_rows_per_table // segment.segments, _MIN_WINDOW_ROWS)
-        yield _Sample(segment, rows, settings.scoring.max_simulations_per_table)
-
-
-def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:
+def _estimate(
+    plans: Mapping[str, TablePlan],
+    decoded: DecodedSource,
+    max_simulations: int,
+    samples: Iterable[SampledSegment],
+) -> Iterator[pa.RecordBatch]:
     # A task's segments are in order of their tables: one table's shapes are held at a time.
-    for table, of_table in groupby(samples, key=lambda sample: sample.segment.file.table):
+    for table, of_table in groupby(samples, key=lambda sample: sample.file.table):
         plan = plans[table]
         shapes = plan.shapes()
         candidates = plan.voted_candidates(shapes)
-        columns = plan.asked_columns(shapes)
-        for sample in of_table:
-            try:
-                yield _estimate_sample(sample, plan, shapes, columns, candidates)
-            except DamagedSegment:
-                # collect_segment_metadata reports the damaged segment; the other segments suffice.
-                continue
+        for sample, segment in decoded(of_table, plan.asked_columns(shapes)):
+            state = SegmentState(
+                rules=plan.rules,
+                sorted_columns=segment.sorted_columns,
+                in_force=plan.in_force,
+                constant_columns=segment.constant_columns,
+                values_a_row=segment.values_a_row,
+            )
+            share = _share(sample, shapes, max_simulations)
+            has_all = segment.has_all_values
+            estimates = estimate_segment(
+                segment.window, state, shapes, candidates, plan.rows, share, has_all_values=has_all
+            )
+            yield weighted_estimates(estimates, sample.weight)
 
 
-def _estimate_sample(
-    sample: _Sample,
-    plan: TablePlan,
-    shapes: Sequence[ShapeWorkload],
-    columns: Sequence[str],
-    candidates: Candidates,
-) -> pa.RecordBatch:
-    file = sample.segment.file
-    layout = read_segment_layout(file, TarLimits(), whole=False)
-    facts = segment_facts(file, layout)
-    whole = read_row_window(file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=sample.place)
-    window = thin_window(whole, sample.rows)
-    state = SegmentState(
-        rules=plan.rules,
-        sorted_columns=frozenset(c.name for c in facts.columns if c.is_sorted),
-        in_force=plan.in_force,
-        constant_columns=frozenset(c.name for c in facts.columns if c.cardinality == 1),
-        values_a_row={
-            c.name: c.cardinality / facts.rows for c in facts.columns if c.cardinality and facts.rows
-        },
-    )
-    share = sample.share(shapes)
-    has_all = whole.rows == whole.segment_rows
-    estimates = estimate_segment(window, state, shapes, candidates, plan.rows, share, has_all_values=has_all)
-    return weighted_estimates(estimates, sample.segment.weight)
+def _share(sample: SampledSegment, shapes: Sequence[ShapeWorkload], max_simulations: int) -> InstanceShare:
+    """Return the instances that belong to this segment."""
+    simulations = sum(len(shape.instances) for shape in shapes) * sample.segments
+    every = min(-(-simulations // max_simulations), sample.segments)
+    return InstanceShare(max(every, 1), sample.position)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.computed_filters import computed_filters_warning
+from starskip.advisor.cost.decoded_segments import DecodedSource, decoded_now, decoding
 from starskip.advisor.cost.facts_source import FactsSource, FoundFacts
 from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
 from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
@@ -251,9 +252,9 @@ def _scored(
     if request.only is not None:
         plans = {table: plan.with_only(request.only) for table, plan in plans.items()}
     engine = LocalEngine(partial(progress, "simulating"))
-    samples = _samples(request, plans)
-    votes = planned_votes(engine, plans, samples, request.settings).gather("votes", _MAX_VOTES)
-    return votes, _sampled_sizes(request, plans, samples, progress)
+    samples, decoded = _samples(request, plans)
+    votes = planned_votes(engine, plans, samples, decoded, request.settings).gather("votes", _MAX_VOTES)
+    return votes, _sampled_sizes(plans, samples, decoded, progress)
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
@@ -264,8 +265,7 @@ def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
         of_table = request.without(left_out)
         overview = found.overviews[table]
         plans = table_plans({table: overview}, partial(_shapes_of, {}), of_table.families, request.settings)
-        samples = _samples(of_table, plans)
-        sizes = _index_sizes(found, _sampled_sizes(of_table, plans, samples, progress))
+        sizes = _index_sizes(found, _sampled_sizes(plans, *_samples(of_table, plans), progress))
         advice = advice_without_log(
             overview,
             request.column_weights,
@@ -286,22 +286,25 @@ def _facts(
     return request.without(left_out).source.facts(request.tables, in_log, progress)
 
 
-def _samples(request: TuneRequest, plans: Mapping[str, TablePlan]) -> list[SampledSegment] | None:
-    """Return the segments to simulate on; None if there are none, but packed metadata."""
+def _samples(
+    request: TuneRequest, plans: Mapping[str, TablePlan]
+) -> tuple[list[SampledSegment] | None, DecodedSource]:
+    """Return the segments to simulate on, None if there is packed metadata alone, and their source."""
+    decoded = decoded_now(decoding(request.settings, request.families.known))
     if not request.segments_root:
-        return None
+        return None, decoded
     source = partial(listed_segments, request.segments_root)
-    return choose_segments(LocalEngine(), plans, source, request.settings)
+    return choose_segments(LocalEngine(), plans, source, request.settings), decoded
 
 
 def _sampled_sizes(
-    request: TuneRequest,
     plans: Mapping[str, TablePlan],
     samples: Sequence[SampledSegment] | None,
+    decoded: DecodedSource,
     progress: Progress,
 ) -> list[pa.RecordBatch]:
     engine = LocalEngine(partial(progress, "sizing"))
-    return list(sampled_index_sizes(engine, plans, samples or (), request.settings).to_batches())
+    return list(sampled_index_sizes(engine, plans, samples or (), decoded).to_batches())
 
 
 def _index_sizes(found: FoundFacts, sampled: Sequence[pa.RecordBatch]) -> pa.Table:
