@@ -1,11 +1,10 @@
 """A process that is watched from outside while it runs: its seconds, its output, and peaks of memory by role.
 
-Seconds of processors are those of the process and of all its descendants.
+Seconds of processors are those of the process and of all its descendants, as of the last look at each.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import tempfile
 import time
@@ -35,29 +34,34 @@ class Watched:
 def watched(command: Sequence[str], environment: Mapping[str, str], folder: str) -> Watched:
     """Run ``command`` in ``folder`` to its end."""
     peaks: Counter[str] = Counter()
+    busy: dict[psutil.Process, float] = {}
     started = time.perf_counter()
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        process = subprocess.Popen(
+        with subprocess.Popen(
             command, env=dict(environment), cwd=folder, stdout=output, stderr=subprocess.STDOUT
-        )
-        root = psutil.Process(process.pid)
-        while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
-            _note_peaks(root, peaks)
-            time.sleep(_EVERY_S)
+        ) as process:
+            root = psutil.Process(process.pid)
+            while process.poll() is None:
+                _look(root, peaks, busy)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_EVERY_S)
         seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(ended[1])
         output.seek(0)
         lines = [line.rstrip() for line in output]
-    busy = ended[2].ru_utime + ended[2].ru_stime
-    return Watched(process.returncode, seconds, busy, dict(peaks), lines[-_LINES_KEPT:])
+    return Watched(process.returncode, seconds, sum(busy.values()), dict(peaks), lines[-_LINES_KEPT:])
 
 
-def _note_peaks(root: psutil.Process, peaks: Counter[str]) -> None:
+def _look(root: psutil.Process, peaks: Counter[str], busy: dict[psutil.Process, float]) -> None:
+    """Note the memory and the processor seconds of each process.
+
+    Spark kills its Python workers, so that no parent is told their seconds at their end.
+    """
     with suppress(psutil.Error):
         for process in (root, *root.children(recursive=True)):
             with suppress(psutil.Error):
-                role = _role(process)
+                role, used = _role(process), process.cpu_times()
                 peaks[role] = max(peaks[role], process.memory_info().rss)
+                busy[process] = used.user + used.system
 
 
 def _role(process: psutil.Process) -> str:
