@@ -127,10 +127,11 @@ def _stored(store: Path) -> dict[str, int]:
 def _results(events: Path) -> Iterator[int]:
     """Yield the bytes that all tasks of each Spark stage sent to the driver."""
     of_stages: Counter[int] = Counter()
-    for file in events.rglob("*"):
-        with file.open(encoding="utf-8") as lines:
+    for file in events.iterdir():
+        with file.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
-                if '"Event":"SparkListenerTaskEnd"' in line:
+                # A driver that was killed leaves half a line.
+                if '"Event":"SparkListenerTaskEnd"' in line and line.endswith("}\n"):
                     ended = json.loads(line)
                     metrics = ended.get("Task Metrics") or {}
                     of_stages[ended["Stage ID"]] += metrics.get("Result Size", 0)
