@@ -17,6 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.night.submitting_process import SUBMITTED_BY
 from watched_process import DRIVER, JVM, WORKER, Watched, watched
 
 _SPARK = {
@@ -95,8 +96,9 @@ def _submit(folder: Path, stage: str, config: str, day: date) -> list[str]:
 
 def _run(folder: Path, name: str, command: Sequence[str]) -> StageRun:
     before = _stored(folder / "artefacts")
-    # Without it Spark starts the first python3 of the PATH, which need not be this one.
-    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    # Spark would start the first python3 of the PATH, and outlive a benchmark that is interrupted.
+    own = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment = {**os.environ, **own, SUBMITTED_BY: str(os.getpid())}
     done = watched(command, environment, str(folder))
     after = _stored(folder / "artefacts")
     results = list(_results(folder / "events")) if not name.startswith("check_") else []
