@@ -31,11 +31,11 @@ unexport PYTHONDONTWRITEBYTECODE
 
 # Spark of a night on the sample has Delta's connector, which lineitem is read by, and its own classes archived.
 night ui: export SPARK_DIST_CLASSPATH := $(CURDIR)/$(dir $(DELTA))*$(addprefix :,$(SPARK_DIST_CLASSPATH))
-night ui: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES)" -Xlog:cds=off -Xlog:cds+dynamic=off $(SPARK_SUBMIT_OPTS)
+night ui bench-cluster: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CURDIR)/$(CLASSES)" -Xlog:cds=off -Xlog:cds+dynamic=off $(SPARK_SUBMIT_OPTS)
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-intersection bench-install requirements wheel settings-page ui clean bench-backfills bench-what-if
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-cluster bench-intersection bench-install requirements wheel settings-page ui clean bench-backfills bench-what-if
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -148,6 +148,9 @@ bench-lake-listing: $(INSTALLED) ## Print how long a Delta and an Iceberg table 
 
 bench-ui: java $(INSTALLED) ## Print the time and bytes of each report page over 1,000 tables and 365 nights (ARGS="--tables 200")
 	@$(PYTHON) benchmarks/report_pages.py $(ARGS)
+
+bench-cluster: java $(INSTALLED) $(CLASSES) ## Print what each stage and gate costs over a made-up cluster, tonight and tomorrow (ARGS="--tables 200 --segments 100000 --keep DIR")
+	@$(PYTHON) benchmarks/cluster.py $(ARGS)
 
 bench-backfills: $(INSTALLED) ## Create fifty backfills beside Airflow's page on its SQLite file, and count what goes wrong (ARGS="--tries 20")
 	@$(PYTHON) benchmarks/backfills.py $(ARGS)
