@@ -155,7 +155,8 @@ def test_the_value_of_weights_which_may_be_a_query_is_not_shown() -> None:
         (
             {"gates": {"max_rejected": 1}},
             "setting 'gates.max_rejected' is not known: use gates.max_rejected_ratio, "
-            "gates.max_not_understood_ratio, gates.max_unparsed_ratio, gates.max_damaged_ratio",
+            "gates.max_not_understood_ratio, gates.max_without_counters_ratio, "
+            "gates.max_unparsed_ratio, gates.max_damaged_ratio",
         ),
         (
             {"max_index": 1},

@@ -95,7 +95,7 @@ def test_the_end_of_a_night_takes_old_nights_away_and_says_how_many(lab: Any) ->
         night,
         run_date=date(2026, 11, 21),
         started_at=datetime.now(UTC),
-        settings=settings_with(night.settings, nights=1, look_back_nights=1),
+        settings=settings_with(night.settings, nights=1, look_back_nights=1, query_days=1, workload_days=1),
     )
     (path,) = lab.logs.iterdir()
     day = gzip.decompress(path.read_bytes()).decode()

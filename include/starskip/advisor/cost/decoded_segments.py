@@ -32,7 +32,7 @@ _MAX_READ_ROWS = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Decoding:
-    """What is to be decoded of each segment: so many rows, for indexes of this format and these families."""
+    """Rows to decode of each segment, and the indexes whose sizes they give: their format and families."""
 
     rows_per_table: int
     format: IndexFormat
