@@ -9,7 +9,7 @@ from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_t
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.advisor.workload.spark_events.event_logs import event_log_files
-from starskip.errors import MissingSource
+from starskip.errors import SourceError, SourceOutage
 from starskip.night.night_logs import night_logs, night_paths
 from starskip.pinot.segments.segment_files import possible_segments, table_folders
 from starskip.storage.files.open_file import file_head
@@ -63,7 +63,7 @@ def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
     """
     if night.tables is not None:
         return
-    left = {table for group in groups for table in group} | flagged_tables(night).keys()
+    left = {table for group in groups for table in group} | flagged_tables(night, GROUPED[0]).keys()
     stages = map(stage_named, GROUPED)
     names = {name for stage in stages for name in (stage.artefact, *stage.beside, f"gate_{stage.name}")}
     for artefact in (*sorted(names), STOPPED):
@@ -93,7 +93,9 @@ def stage_engine(night: Night, stage: str) -> EngineName:
             is_small = _are_small_logs(night, scale.local_bytes)
         else:
             is_small = _are_few_queries(night, scale.local_queries)
-    except MissingSource:
+    except SourceOutage:
+        raise
+    except SourceError:
         is_small = True
     on_the_lake = stage in _ON_THE_LAKE and any(map(night.wants, night.lake_tables))
     return "local" if is_small and not on_the_lake else "spark"
