@@ -9,6 +9,7 @@ from datetime import timedelta
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
 from starskip.night.experiments import remove_old_experiments
+from starskip.night.job_receipt import remove_old_receipts
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.retention import Retired, retire_nights
 from starskip.storage.store_clock import store_clock
@@ -32,8 +33,8 @@ class Tidied:
 def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     """Retire the old nights of the tables of ``night``, then vacuum; or only report.
 
-    The vacuum covers all tables: it removes files that no reader of any table can see. Experiments of the
-    same age go too. Raises StorageError if the store cannot be listed at all.
+    The vacuum covers all tables: it removes files that no reader of any table can see. Experiments and
+    receipts of the same age go too. Raises StorageError if the store cannot be listed at all.
     """
     # If this machine's clock runs ahead, files that a run is writing now would look old.
     now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
@@ -54,5 +55,8 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     nights = night.settings.retention.nights
-    removed = tuple(remove_old_experiments(night.store, nights=nights, now=now, grace=grace))
+    removed = [
+        *remove_old_experiments(night.store, nights=nights, now=now, grace=grace),
+        *remove_old_receipts(night.store, nights=nights, now=now, grace=grace),
+    ]
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
