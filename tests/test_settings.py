@@ -360,6 +360,7 @@ def test_groups_stand_in_the_order_of_a_night_and_are_fields_of_the_settings() -
         "scoring",
         "latency",
         "building",
+        "scale",
         "gates",
         "deployment",
         "reports",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 _NONE = "–"
 LEAST_WHOLE = 0.095
 """The least share that sentences show in whole percents."""
@@ -110,3 +112,10 @@ def _scaled(value: float, units: tuple[str, ...]) -> str:
             return f"{digits} {unit}".rstrip().replace("-", "−")
         value /= 1000
     raise AssertionError("the last unit takes all")
+
+
+def some_names(names: Sequence[str], most: int = 3) -> str:
+    """Return the first names, and how many more there are."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} more"

@@ -34,17 +34,36 @@ pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("de
 )
 def test_only_what_may_pass_is_tried_again(error: StarskipError, is_final: bool) -> None:
     from airflow.sdk.exceptions import AirflowException, AirflowFailException
-    from starskip.airflow.task_failure import failed_tasks, failing_at_once, is_log_missing
+    from starskip.airflow.task_failure import RunTasks, failing_at_once, failure_reasons, is_log_missing
 
     left: dict[str, Any] = {}
     task = SimpleNamespace(
         task_id="check_votes",
         xcom_push=lambda key, value: left.update({key: value}),
-        xcom_pull=lambda task_ids, key: left.get(key),
+        xcom_pull=lambda task_ids, key, map_indexes=None: left.get(key),
     )
     with pytest.raises(AirflowException) as caught, failing_at_once({"ti": task}):
         raise error
     assert isinstance(caught.value, AirflowFailException) == is_final
-    failed = failed_tasks({"ti": task}, {"check_votes": "failed", "select": "success"})
-    assert failed == {"check_votes": str(error)} and str(caught.value) == str(error)
-    assert is_log_missing({"ti": task}, failed) == isinstance(error, MissingLog)
+    tasks = RunTasks({"check_votes": "failed", "select": "success"})
+    assert (
+        failure_reasons({"ti": task}, tasks)
+        == {"check_votes": str(error)}
+        == {"check_votes": str(caught.value)}
+    )
+    assert is_log_missing({"ti": task}, tasks) == isinstance(error, MissingLog)
+
+
+def test_a_task_of_a_group_is_called_after_its_tables() -> None:
+    from starskip.airflow.task_failure import RunTasks, failure_reasons
+
+    groups = [["a", "b"], [f"t{number}" for number in range(25)]]
+    states = {"score_votes_0": "success", "score_votes_1": "failed", "select_indexes_1": "upstream_failed"}
+    tasks = RunTasks(states, groups)
+    left = {("score_votes", 1): "it has no memory"}
+    task = SimpleNamespace(xcom_pull=lambda task_ids, key, map_indexes: left.get((task_ids, map_indexes)))
+    found = failure_reasons({"ti": task}, tasks)
+    assert found == {"score_votes of t0, t1, t2 and 22 more": "it has no memory"}
+    assert tasks.succeeded("score_votes", "b")
+    assert not tasks.succeeded("score_votes", "t7")
+    assert not tasks.succeeded("select_indexes", "b")

@@ -50,8 +50,8 @@ OF_A_KEY = {"skipping rotate"}
 """It needs encrypted metadata, which Spark writes; see tests/spark/skipping/test_encryption.py."""
 OF_PINOT = {"pinot apply", "pinot pull", "pinot revert"}
 """They ask a Pinot, as tests/pinot/cluster/live and tests/advisor/deployment do."""
-NIGHTS = {"stage", "retain"}
-"""tests/cli/test_stage.py and test_retain.py run them over whole stores."""
+NIGHTS = {"doctor", "stage", "retain"}
+"""tests/cli/test_doctor.py, test_stage.py and test_retain.py run them over whole stores."""
 LOGS = {"parse-log", "tune", "what-if", "quantile-report", "collect-metadata"}
 """Their own tests read stdout as JSON throughout."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
@@ -55,9 +56,14 @@ def test_a_dry_run_says_what_would_go_and_touches_nothing(
 ) -> None:
     before = sorted(path for path in tmp_path.rglob("*"))
     said = retained(call, tmp_path, "--dry-run")
+    size = sum(
+        path.stat().st_size for path in (tmp_path / "artefacts" / "reports").rglob("*") if path.is_file()
+    )
     assert said == (
         "2026-01-02  airlineStats, lineitem: 20 bytes\n"
-        "retain: 1 night would go, 20 bytes; each table keeps its newest 3\n"
+        "retain: 1 night would go, 20 bytes; advice of 3 nights and queries of 30 days stay\n"
+        "artefact                            bytes  nights  oldest      newest      tables  kept\n"
+        f"reports                  {size:>16,}       5  2026-01-01  2026-01-05       2  3 nights\n"
     )
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
@@ -66,13 +72,16 @@ def test_old_nights_go_and_the_newest_of_each_table_stays(
     call: Call, store: ArtefactStore, tmp_path: Path
 ) -> None:
     said = retained(call, tmp_path)
-    assert "retain: 1 night went, 20 bytes; each table keeps its newest 3\n" in said
+    assert "retain: 1 night went, 20 bytes; advice of 3 nights and queries of 30 days stay\n" in said
     assert "retain: 0 files removed, 0 bytes freed\n" in said
     held = {night: store.snapshot("reports", night) for night in NIGHTS}
     assert {night for night, found in held.items() if found and found.tables} == {NIGHTS[0], *NIGHTS[2:]}
     age(tmp_path)
     again = retained(call, tmp_path)
-    assert "nights went, 0 bytes; each table keeps its newest 3\nretain: 4 files removed" in again
+    assert (
+        "nights went, 0 bytes; advice of 3 nights and queries of 30 days stay\nretain: 4 files removed"
+        in again
+    )
     assert store.run_dates("reports") == (NIGHTS[0], *NIGHTS[2:])
     assert not (tmp_path / "artefacts" / "reports" / NIGHTS[1]).exists()
 
@@ -80,6 +89,21 @@ def test_old_nights_go_and_the_newest_of_each_table_stays(
 def test_a_number_of_nights_for_this_once(call: Call, store: ArtefactStore, tmp_path: Path) -> None:
     assert "3 nights would go" in retained(call, tmp_path, "--dry-run", "--nights", "1")
     assert "0 nights would go" in retained(call, tmp_path, "--dry-run", "--nights", "9")
+
+
+def test_queries_go_by_days_and_the_store_is_listed(call: Call, store: ArtefactStore, tmp_path: Path) -> None:
+    for night in NIGHTS:
+        file = store.staged_write("queries", night).write_file("lineitem", "part.parquet", b"SELECT")
+        created = {"created_at": datetime(2026, 1, 6, tzinfo=UTC), "created_by": "test"}
+        store.publish("queries", night, {"lineitem": Part((file,))}, replace="all", **created)  # type: ignore[arg-type]
+    age(tmp_path)
+    document = json.loads(retained(call, tmp_path, "--query-days", "2", "--nights", "9", "--format", "json"))
+    assert [each["run_date"] for each in document["nights"]] == [*NIGHTS[:3]]
+    assert (document["kept_nights"], document["kept_query_days"]) == (9, 2)
+    stored = {each["artefact"]: each for each in document["stored"]}
+    assert stored.keys() == {"queries", "reports"}
+    assert (stored["reports"]["nights"], stored["reports"]["tables"]) == (5, 2)
+    assert stored["queries"]["newest"] == NIGHTS[-1]
 
 
 @pytest.mark.parametrize("nights", ["0", "-1", "many"])

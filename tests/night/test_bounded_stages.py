@@ -8,11 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from settings_with import settings_with
-from starskip.advisor.cost.planned_votes import sampled_files
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import CapExceeded
 from starskip.execution.local_engine import LocalEngine, LocalRows
-from starskip.pinot.segments.segment_files import list_segments
 
 pytestmark = pytest.mark.slow
 
@@ -94,11 +92,3 @@ def test_simulations_are_shared_out_over_segments_the_same_at_every_run(lab: Any
     lab.settings = settings_with(lab.settings, max_simulations_per_table=20_000)
     lab.run(stages=STAGE_NAMES[3:4])
     assert lab.published("votes") != first
-
-
-def test_fewer_segments_are_sampled_than_there_are(lab: Any) -> None:
-    files = list_segments(lab.segments)
-    some = sampled_files(
-        str(lab.segments), ["lineitem", "airlineStats"], settings_with(lab.settings, max_sampled_segments=2)
-    )
-    assert [file.segment for file in some] == [files[0].segment, files[1].segment, files[3].segment]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from starskip.errors import SourceOutage, StorageOutage
-from starskip.pinot.segments import segment_files as listing
+from starskip.night import collect_segment_metadata as stage
 
 START = datetime(2026, 11, 21, 2, tzinfo=UTC)
 
@@ -62,15 +62,15 @@ def test_store_that_does_not_answer_is_neither_an_empty_table_nor_a_night_withou
     aged: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert read(aged, 0) == 4
-    listed = listing.list_segments
+    listed = stage.possible_segments
 
-    def silent(root: str, tables: Any) -> Any:
-        if "lineitem" in tables:
+    def silent(table: str, folder: str) -> Any:
+        if table == "lineitem":
             raise SourceOutage("s3://night/lineitem: the store does not answer", source="lineitem")
-        return listed(root, tables)
+        return listed(table, folder)
 
     with monkeypatch.context() as patch:
-        patch.setattr(listing, "list_segments", silent)
+        patch.setattr(stage, "possible_segments", silent)
         with pytest.raises(SourceOutage):
             read(aged, 1)
 

@@ -107,9 +107,9 @@ def test_retention_removes_experiments_with_the_nights_they_are_about(night: Nig
         note_experiment(tried(each), ["lineitem"])
     later = {"now": datetime.now(UTC) + timedelta(days=2), "grace": timedelta(days=1)}
     early = {"now": datetime.now(UTC), "grace": timedelta(days=1)}
-    assert list(remove_old_experiments(night.store, nights=2, **early)) == []
-    assert list(remove_old_experiments(night.store, nights=3, **later)) == []
-    assert len(list(remove_old_experiments(night.store, nights=2, **later))) == 1
+    assert list(remove_old_experiments(night.store, days=2, **early)) == []
+    assert list(remove_old_experiments(night.store, days=3, **later)) == []
+    assert len(list(remove_old_experiments(night.store, days=2, **later))) == 1
     left = night.store.storage.folders_in(EXPERIMENTS)
     assert left == ("2026-11-19", "2026-11-20")
 
@@ -119,7 +119,7 @@ def test_a_night_takes_old_experiments_away_with_its_old_nights(night: Night, tm
     for written in tmp_path.rglob("*.json"):
         os.utime(written, (0, 0))
     night.publish("reports", {"lineitem": Part(())})
-    settings = Settings().changed({"retention.nights": 1})
+    settings = Settings().changed({"retention.query_days": 1})
     tidied = expire_snapshots(replace(night, settings=settings, started_at=datetime.now(UTC)))
     assert night.store.storage.folders_in(EXPERIMENTS) == ()
     assert tidied.vacuumed is not None

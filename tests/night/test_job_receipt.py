@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,6 @@ from starskip.night.job_receipt import (
     peak_memory_bytes,
     peak_memory_of,
     read_receipt,
-    remove_old_receipts,
     write_receipt,
 )
 from starskip.night.stage_with_receipt import RunningEngine, Stage, run_stage_with_receipt
@@ -83,7 +82,9 @@ def test_a_token_names_no_other_object(storage: LocalStorage, token: str) -> Non
         write_receipt(storage, NIGHT, token, DONE)
 
 
-def test_old_receipts_go_with_the_nights_and_new_ones_about_old_nights_stay(tmp_path: Path) -> None:
+def test_old_receipts_go_with_the_queries_of_their_night_and_new_ones_about_old_nights_stay(
+    tmp_path: Path,
+) -> None:
     store = ArtefactStore(LocalStorage(tmp_path, None))
     for night in ("2026-11-18", "2026-11-19", NIGHT):
         write_receipt(store.storage, night, "token", DONE)
@@ -91,23 +92,12 @@ def test_old_receipts_go_with_the_nights_and_new_ones_about_old_nights_stay(tmp_
     then = time.time() - 48 * 3600
     for path in tmp_path.rglob("token.json"):
         os.utime(path, (then, then))
-    kept = {"nights": 2, "now": datetime.now(UTC), "grace": timedelta(hours=24)}
-    assert list(remove_old_receipts(store, **kept)) == [f"{RECEIPTS}/2026-11-18/token.json"]
-    assert list(remove_old_receipts(store, **kept)) == []
-    assert store.artefacts() == ()
-
-
-def test_the_end_of_a_night_takes_old_receipts_away(tmp_path: Path) -> None:
-    store = ArtefactStore(LocalStorage(tmp_path, None))
-    for night in ("2026-11-19", NIGHT):
-        write_receipt(store.storage, night, "token", DONE)
-    then = time.time() - 48 * 3600
-    for path in tmp_path.rglob("token.json"):
-        os.utime(path, (then, then))
     at = datetime.now(UTC)
-    tidied = expire_snapshots(Night(at.date(), store, settings_with(nights=1), at, "test"))
-    assert tidied.vacuumed is not None
-    assert tidied.vacuumed.removed == (f"{RECEIPTS}/2026-11-19/token.json",)
+    night = Night(at.date(), store, settings_with(query_days=2), at, "test")
+    for removed in ((f"{RECEIPTS}/2026-11-18/token.json",), ()):
+        tidied = expire_snapshots(night)
+        assert tidied.vacuumed is not None and tidied.vacuumed.removed == removed
+    assert store.artefacts() == ()
 
 
 def test_peaks_of_memory_are_bytes() -> None:

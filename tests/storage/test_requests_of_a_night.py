@@ -31,7 +31,7 @@ class Counting:
         return call
 
 
-def test_a_listing_an_artefact_and_a_reading_a_night(support: SimpleNamespace) -> None:
+def test_a_listing_an_artefact_and_a_reading_of_old_nights_and_the_newest(support: SimpleNamespace) -> None:
     counting = Counting(support.MemoryStorage())
     store = support.store_on(counting)
     for night in NIGHTS:
@@ -43,11 +43,12 @@ def test_a_listing_an_artefact_and_a_reading_a_night(support: SimpleNamespace) -
 
     def requests_to_retire(nights: int) -> int:
         counting.requests = 0
-        retire_nights(store, nights=nights, now=now, grace=GRACE, created_by="test", dry_run=True)
+        retire_nights(store, nights=nights, days={}, now=now, grace=GRACE, created_by="test", dry_run=True)
         return counting.requests
 
     assert requests_to_retire(len(NIGHTS)) == listings
-    assert requests_to_retire(len(NIGHTS) - 1) == listings + readings
+    # The old night, and the newest, which has every table.
+    assert requests_to_retire(len(NIGHTS) - 1) == listings + 2 * len(ARTEFACTS)
     counting.requests = 0
     assert vacuum(store, now=now, grace=GRACE).removed == ()
     assert counting.requests == listings + readings

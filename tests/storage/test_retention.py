@@ -1,13 +1,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kept_nights import (
+    ARTEFACTS,
+    DAY_S,
+    GRACE,
+    NOVEMBER_S,
+    TABLES,
+    expected,
+    found,
+    publish,
+    published,
+    retire,
+)
 from starskip.errors import StorageError
 from starskip.storage.manifest import Part
 from starskip.storage.retention import retire_nights
@@ -15,55 +27,10 @@ from starskip.storage.vacuum import vacuum
 
 pytestmark = pytest.mark.slow
 
-DAY_S = 86_400
-GRACE = timedelta(days=1)
-FIRST = date(2026, 11, 1)
-ARTEFACTS, TABLES = ("numbers", "reports"), ("a", "b", "c")
-
-nights = st.integers(0, 7).map(lambda day: (FIRST + timedelta(days=day)).isoformat())
-published = st.dictionaries(
-    st.tuples(st.sampled_from(ARTEFACTS), nights), st.sets(st.sampled_from(TABLES), min_size=1), max_size=14
-)
-
-
-def publish(store: Any, artefact: str, night: str, tables: Any, content: bytes = b"x") -> None:
-    aside = store.staged_write(artefact, night)
-    parts = {table: Part((aside.write_file(table, "f", content),)) for table in sorted(tables)}
-    created_at = datetime.fromtimestamp(store.storage.now_s, UTC)
-    store.publish(artefact, night, parts, replace="tables", created_at=created_at, created_by="test")
-
-
-def retire(store: Any, keep: int, **options: Any) -> Any:
-    now = datetime.fromtimestamp(store.storage.now_s, UTC)
-    return retire_nights(store, nights=keep, now=now, grace=GRACE, created_by="test", **options)
-
 
 def sweep(store: Any, retired: Any) -> Any:
     now = datetime.fromtimestamp(store.storage.now_s, UTC)
     return vacuum(store, now=now, grace=GRACE, settled=retired.settled)
-
-
-def found(store: Any) -> dict[tuple[str, str], set[str]]:
-    """Read every file that readers see."""
-    seen = {}
-    for artefact in store.artefacts():
-        for night in store.run_dates(artefact):
-            snapshot = store.snapshot(artefact, night)
-            for part in snapshot.parts().values():
-                assert all(snapshot.read_file(file) == b"x" for file in part.files)
-            if snapshot.tables:
-                seen[artefact, night] = set(snapshot.tables)
-    return seen
-
-
-def expected(model: dict[tuple[str, str], set[str]], keep: int) -> dict[tuple[str, str], set[str]]:
-    kept = {}
-    for (artefact, night), tables in model.items():
-        newer = [n for (a, n) in model if a == artefact and n > night]
-        left = {t for t in tables if sum(t in model[artefact, n] for n in newer) < keep}
-        if left:
-            kept[artefact, night] = left
-    return kept
 
 
 def left_of_nights(memory: Any) -> set[tuple[str, ...]]:
@@ -74,12 +41,12 @@ def left_of_nights(memory: Any) -> set[tuple[str, ...]]:
 
 @pytest.fixture
 def store(support: SimpleNamespace) -> Any:
-    return support.store_on(support.MemoryStorage())
+    return support.store_on(support.MemoryStorage(now_s=NOVEMBER_S))
 
 
 @settings(max_examples=300, deadline=None)
 @given(published, st.integers(1, 5))
-def test_each_table_of_each_artefact_keeps_its_newest_nights(
+def test_each_artefact_keeps_its_newest_nights_and_each_table_its_newest_one(
     support: SimpleNamespace, model: dict[tuple[str, str], set[str]], keep: int
 ) -> None:
     store = support.store_on(support.MemoryStorage())
@@ -115,7 +82,7 @@ def test_whatever_call_fails_everything_stays_readable_and_the_next_nights_end_i
     broken = support.store_on(faulty)
     now = datetime.fromtimestamp(memory.now_s, UTC)
     try:
-        retired = retire_nights(broken, nights=keep, now=now, grace=GRACE, created_by="test")
+        retired = retire_nights(broken, nights=keep, days={}, now=now, grace=GRACE, created_by="test")
         vacuum(broken, now=now, grace=GRACE, settled=retired.settled)
     except StorageError:
         pass
@@ -193,7 +160,7 @@ def test_words_of_a_log_are_no_tables_that_keep_nights(store: Any) -> None:
     for day in range(1, 6):
         publish(store, "rejected_records", f"2026-11-0{day}", {f"forged {day}", "-"})
     store.storage.now_s += 30 * DAY_S
-    retire(store, 2)
+    retire(store, 9, days={"rejected_records": 2})
     assert sorted(night for _, night in found(store)) == ["2026-11-04", "2026-11-05"]
 
 
@@ -218,7 +185,7 @@ def test_what_belongs_to_no_table_goes_whichever_tables_are_wanted(store: Any) -
         publish(store, "rejected_records", f"2026-11-0{day}", {f"forged {day}", "-"})
         publish(store, "reports", f"2026-11-0{day}", {"a", "b"})
     store.storage.now_s += 30 * DAY_S
-    retire(store, 1, tables={"a"})
+    retire(store, 1, days={"rejected_records": 1}, tables={"a"})
     seen = found(store)
     assert [night for artefact, night in seen if artefact == "rejected_records"] == ["2026-11-03"]
     assert [seen["reports", f"2026-11-0{day}"] for day in (1, 2, 3)] == [{"b"}, {"b"}, {"a", "b"}]
@@ -272,7 +239,7 @@ def is_killed(
         readers = {place: store.snapshot(*place) for place in found(store)}
         working = support.store_on(Mortal(memory, at, after)) if number == which else store
         try:
-            retired = retire_nights(working, nights=keep, now=now, grace=GRACE, created_by="test")
+            retired = retire_nights(working, nights=keep, days={}, now=now, grace=GRACE, created_by="test")
             vacuum(working, now=now, grace=GRACE, settled=retired.settled)
         except Killed:
             was_killed = True
@@ -327,7 +294,7 @@ def test_on_an_object_store_and_on_a_disk(
         reader = store.snapshot("reports", "2026-11-02")
         # These have clocks of their own: what was written just now is looked at from days ahead.
         now = datetime.now(UTC)
-        options: dict[str, Any] = {"nights": 1, "grace": GRACE, "created_by": "test"}
+        options: dict[str, Any] = {"nights": 1, "days": {}, "grace": GRACE, "created_by": "test"}
         assert retire_nights(store, now=now, **options).old == ()
         told = retire_nights(store, now=now + 2 * GRACE, dry_run=True, **options)
         retired = retire_nights(store, now=now + 2 * GRACE, **options)

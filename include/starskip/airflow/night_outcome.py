@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from starskip.advisor.run.gate_verdicts import GateVerdict, read_verdicts
 from starskip.advisor.run.night import Night
-from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.stages import stage_named
 from starskip.advisor.run.table_by_table import FAILED
+from starskip.number_text import some_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,8 @@ class NightOutcome:
         problems = [*self._failures(), *stopped, *self._without_report()]
         if not problems:
             return None
-        reported = f"reports of {', '.join(self.reported)} are published" if self.reported else "no report"
+        names = some_names(self.reported, 10)
+        reported = f"reports of {names} are published" if self.reported else "no report"
         return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
 
     def night_problem(self) -> str | None:
@@ -48,17 +50,20 @@ class NightOutcome:
         return [f"table {table} has no report" for table in self.missing]
 
 
-def night_outcome(night: Night, failed: Mapping[str, str], succeeded: Collection[str]) -> NightOutcome:
+def night_outcome(
+    night: Night, failed: Mapping[str, str], succeeded: Callable[[str, str], bool]
+) -> NightOutcome:
     """Return how the night ended.
 
-    ``failed``: the tasks of this run that failed, with their reasons. ``succeeded``: the tasks that
-    succeeded; other tasks may have left verdicts and reports in an earlier run of the same night.
+    ``failed``: the tasks of this run that failed, with their reasons. ``succeeded``: whether a task of this
+    run succeeded for a table; others may have left verdicts and reports in an earlier run of the same night.
     """
     stopped: dict[str, GateVerdict] = {}
-    for verdict in read_verdicts(night, [stage for stage in STAGE_NAMES if f"check_{stage}" in succeeded]):
-        if night.wants(verdict.table) and not verdict.passed:
+    for verdict in read_verdicts(night):
+        is_of_run = night.wants(verdict.table) and succeeded(f"check_{verdict.stage}", verdict.table)
+        if is_of_run and not verdict.passed:
             stopped.setdefault(verdict.table, verdict)
-    reported = _tables(night, "reports") if "write_report" in succeeded else set()
+    reported = {table for table in _tables(night, "reports") if succeeded("write_report", table)}
     known = _tables(night, "table_facts") | _tables(night, "damaged_segments")
     missing = set() if failed else known - reported - stopped.keys()
     return NightOutcome(

@@ -16,7 +16,12 @@ the most, and publishes one report a table. Nothing is changed in Pinot.
 | `verify_indexes` | queries of the night, from what is built and by a scan: equal? read how much less? |
 | `write_report` | one report a table: JSON, Markdown, HTML |
 | `check_…` | a quality gate after each stage, table by table |
+| `group_tables` | divides the tables into groups: from here on, each group has a chain of its own |
 | `finish_night` | fails the run if a gate stopped a table or a stage failed, and says which and why |
+
+**Groups** of tables go on alone, at most `scale.table_groups` of them: one that fails holds up no other. A
+stage of a group with few queries runs in its task, without Spark; so do the first two stages where segments
+and logs are small (settings `scale.local_…`).
 
 **Gates** stop tables, not nights: a table that fails one is left out from there on and its last report
 stays, the other tables go on, and the run ends as failed for it alone. Those behind `build_star_trees`,
@@ -37,7 +42,7 @@ same, `no` keeps any run aside. Some tables alone, or another night, make no exp
 **A day without a log** fails with that as its reason, publishes no advice and keeps what there is: a log that
 was not delivered must not look like a quiet day. It does not hold up other days, and can be repeated alone.
 
-**Old nights** past `retention.nights` are taken away by `write_report`; the newest one of each table stays.
+**Old nights** are taken away by `finish_night`, queries sooner than advice (settings `retention`).
 
 **Settings** come from the configuration that the DAG file names; params that are given lie over it.
 
@@ -50,15 +55,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task
+from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task, task_group
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
-from starskip.advisor.run.stages import STAGE_NAMES, stage_named
+from starskip.advisor.run.stages import GROUPED, SHARED, stage_named
 from starskip.airflow.configured_form import configured_form, early_config
 from starskip.airflow.connections import Connections
 from starskip.airflow.night_request import night_request
@@ -66,7 +72,16 @@ from starskip.airflow.notifications import night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
-from starskip.airflow.task_failure import FAILURE, failed_tasks, failing_at_once, is_log_missing, task_states
+from starskip.airflow.task_failure import (
+    FAILURE,
+    GROUPING,
+    failing_at_once,
+    failure_reasons,
+    is_log_missing,
+    name_group,
+    run_tasks,
+)
+from starskip.number_text import some_names
 
 # Airflow imports a DAG file anew every half a minute and before each task, and drops a DAG whose file takes
 # too long: what reads and judges artefacts is imported by the task that does it.
@@ -89,6 +104,8 @@ def index_advisor_dag(
     opensearch_conn_id: str = _USUAL.opensearch,
     keys_conn_id: str = _USUAL.keys,
     notifiers: Sequence[BaseNotifier] = (),
+    pool: str | None = None,
+    groups_at_once: int = 4,
     default_args: Mapping[str, Any] | None = None,
     tags: Collection[str] = (),
     **dag_arguments: Any,
@@ -99,9 +116,10 @@ def index_advisor_dag(
     beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
     intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
     sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
-    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``default_args`` of
-    its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments`` are all others of
-    Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
+    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``pool``: Airflow's
+    pool for the stages. ``groups_at_once``: how many groups of a run may be in the same stage at a time.
+    ``default_args`` of its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments``
+    are all others of Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
@@ -122,17 +140,34 @@ def index_advisor_dag(
         "tags": [TAG, "nightly", *tags],
     }
     with DAG(dag_id, **arguments) as dag:
-        steps: list[Any] = []
-        for stage in STAGE_NAMES:
-            job = SparkStageOperator(
-                task_id=stage,
-                config=place,
-                connections=connections,
-                report_source=early.report_source() if stage == REPORTING else None,
-                conn_id=spark_conn_id,
-            )
-            steps += [job, check_tables.override(task_id=f"check_{stage}")(stage, place, connections)]
-        chain(*steps, end := finish_night(place, connections))
+
+        def chain_of(stages: Sequence[str], tables: Any = None, **limits: Any) -> list[Any]:
+            steps: list[Any] = []
+            for stage in stages:
+                job = SparkStageOperator(
+                    task_id=stage,
+                    config=place,
+                    connections=connections,
+                    tables=tables,
+                    report_source=early.report_source() if stage == REPORTING else None,
+                    conn_id=spark_conn_id,
+                    **limits,
+                    **({"pool": pool} if pool else {}),
+                )
+                check = check_tables.override(task_id=f"check_{stage}", **limits)
+                steps += [job, check(stage, place, connections, tables)]
+            chain(*steps)
+            return steps
+
+        @task_group(group_id="tables", prefix_group_id=False)
+        def group(tables: Any) -> None:
+            named = "{{ group_words }}"
+            chain_of(GROUPED, tables, max_active_tis_per_dagrun=groups_at_once, map_index_template=named)
+
+        groups = group_tables(place, connections)
+        chain(chain_of(SHARED)[-1], groups)
+        end = finish_night(place, connections)
+        chain(group.expand(tables=groups), end)
         if notifiers:
             end >> notify_task(
                 notifiers,
@@ -149,26 +184,45 @@ def config_place(config: str | Path, beside: Path) -> str:
     return config if isinstance(config, str) and ":/" in config else str(beside.absolute() / config)
 
 
-def _night(context: Any, config: str, connections: Connections) -> Night:
+def _night(context: Any, config: str, connections: Connections, tables: Sequence[str] | None = None) -> Night:
+    """Return the night of a run, with ``tables`` that of a group of its tables."""
     connections.use(os.environ)
-    return night_request(context, config).night(datetime.now(UTC))
+    night = night_request(context, config).night(datetime.now(UTC))
+    return replace(night, tables=frozenset(tables)) if tables else night
 
 
 @task.short_circuit(ignore_downstream_trigger_rules=False)
-def check_tables(stage: str, config: str, connections: Connections, **context: Any) -> bool:
+def check_tables(
+    stage: str, config: str, connections: Connections, tables: Sequence[str] | None, **context: Any
+) -> bool:
     """Judge the tables behind ``stage``; False, which skips the rest of the chain, if none is left."""
     from starskip.airflow.night_outcome import failed_check
     from starskip.night.quality.check_stage import check_stage
 
+    name_group(context, tables)
     with failing_at_once(context):
-        night = _night(context, config, connections)
+        night = _night(context, config, connections, tables)
         verdicts = check_stage(night, stage)
     passed = [verdict.table for verdict in verdicts if verdict.passed]
     show_progress(f"check_{stage}: {len(passed)} of {len(verdicts)} tables passed")
     for verdict in verdicts:
         if not verdict.passed:
             show_progress(f"check_{stage}: {verdict.table} is left out: {failed_check(verdict)}")
-    return bool(passed) or not stage_named(stage).stops_report
+    return bool(passed) or not stage_named(stage).stops_report or stage == GROUPED[-1]
+
+
+@task(task_id=GROUPING)
+def group_tables(config: str, connections: Connections, **context: Any) -> list[list[str]]:
+    """Return the tables that are left, in groups, and forget the night's advice on tables that are gone."""
+    from starskip.night.table_groups import forget_gone_tables, table_groups
+
+    with failing_at_once(context):
+        night = _night(context, config, connections)
+        groups = table_groups(night)
+        forget_gone_tables(night, groups)
+    for place, group in enumerate(groups):
+        show_progress(f"{GROUPING}: group {place}: {', '.join(group)}")
+    return groups
 
 
 @task(trigger_rule=TriggerRule.ALL_DONE, retries=0)
@@ -176,23 +230,25 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
     """Return the tables that have a report; fail for a stage that failed or a table that was stopped."""
     from starskip.airflow.night_outcome import night_outcome
     from starskip.night.experiments import note_experiment, run_note
+    from starskip.night.expire_snapshots import tidied_words
     from starskip.night.night_runs import note_run
 
     with failing_at_once(context):
         night = _night(context, config, connections)
-        states = task_states(context)
-        succeeded = {task_id for task_id, state in states.items() if state == "success"}
-        failed = failed_tasks(context, states)
-        outcome = night_outcome(night, failed, succeeded)
-        no_log = is_log_missing(context, failed)
+        tasks = run_tasks(context)
+        outcome = night_outcome(night, failure_reasons(context, tasks), tasks.succeeded)
+        no_log = is_log_missing(context, tasks)
         note_run(night, outcome.problem(), outcome.night_problem(), is_log_missing=no_log)
         if night.is_experiment:
             note_experiment(night, outcome.reported)
+        elif outcome.reported:
+            for words in tidied_words(night):
+                show_progress(f"finish_night: {words}")
     if problem := outcome.problem():
         context["ti"].xcom_push(key=FAILURE, value=problem)
         raise AirflowFailException(problem)
     kept = "kept beside the night's advice" if night.is_experiment else "published"
     if note := run_note(night):
         show_progress(f"finish_night: {note}")
-    show_progress(f"finish_night: reports of {', '.join(outcome.reported)} are {kept}")
+    show_progress(f"finish_night: reports of {some_names(outcome.reported, 20)} are {kept}")
     return list(outcome.reported)

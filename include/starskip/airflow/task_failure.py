@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from tempfile import gettempdir
 from typing import Any
 
@@ -11,10 +12,14 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.airflow.progress_line import show_progress
 from starskip.errors import MissingLog, StarskipError, TransientError
+from starskip.number_text import some_names
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 FAILURE = "failure"
 """XCom key under which a task that fails leaves its reason."""
+
+GROUPING = "group_tables"
+"""The task that divides the tables into groups, each of which has a chain of tasks of its own."""
 
 NO_LOG = "no_log"
 """XCom key that a task leaves which fails since no log holds the day of its night."""
@@ -45,20 +50,60 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         raise AirflowException(reason) from None
 
 
-def task_states(context: Mapping[str, Any]) -> dict[str, str]:
-    """Return the state of each task of the run that ``context`` belongs to."""
-    run = context["dag_run"]
-    of_runs = context["ti"].get_task_states(dag_id=run.dag_id, run_ids=[run.run_id])
-    return {task: str(state) for task, state in of_runs.get(run.run_id, {}).items()}
+@dataclass(frozen=True, slots=True)
+class RunTasks:
+    """The tasks of one run and their states; ``groups``: the tables of each group, by its map index.
+
+    A task of a group is called after the task and the group's place, such as score_votes_3.
+    """
+
+    states: Mapping[str, str]
+    groups: Sequence[Sequence[str]] = ()
+
+    def succeeded(self, task: str, table: str) -> bool:
+        """Return whether a task that works on ``table`` succeeded, be it the task of the table's group."""
+        places = [place for place, tables in enumerate(self.groups) if table in tables]
+        names = (task, *(f"{task}_{place}" for place in places))
+        return any(self.states.get(name) == "success" for name in names)
+
+    def failed(self) -> list[tuple[str, int]]:
+        """Return the tasks that failed themselves, with their map indexes, -1 for a task of no group."""
+        return [_split(name) for name, state in self.states.items() if state == "failed"]
+
+    def label(self, task: str, place: int) -> str:
+        """Return how people call a task: with the tables of its group."""
+        return task if place < 0 else f"{task} of {some_names(self.groups[place])}"
 
 
-def failed_tasks(context: Mapping[str, Any], states: Mapping[str, str]) -> dict[str, str]:
-    """Return the tasks that failed themselves, each with the reason that it left."""
-    failed = [task for task, state in states.items() if state == "failed"]
-    reasons = {task: context["ti"].xcom_pull(task_ids=task, key=FAILURE) for task in failed}
-    return {task: reason or "its log says why" for task, reason in reasons.items()}
+def _split(name: str) -> tuple[str, int]:
+    task, _, place = name.rpartition("_")
+    return (task, int(place)) if place.isdigit() else (name, -1)
 
 
-def is_log_missing(context: Mapping[str, Any], failed: Collection[str]) -> bool:
-    """Return whether one of the ``failed`` tasks has found no log of the night."""
-    return any(context["ti"].xcom_pull(task_ids=task, key=NO_LOG) for task in failed)
+def name_group(context: Any, tables: Sequence[str] | None) -> None:
+    """Give the pages of Airflow a name for the group whose task runs; a task of no group has none."""
+    if tables:
+        context["group_words"] = some_names(tables)
+
+
+def run_tasks(context: Mapping[str, Any]) -> RunTasks:
+    """Return the tasks of the run that ``context`` belongs to."""
+    run, ti = context["dag_run"], context["ti"]
+    of_runs = ti.get_task_states(dag_id=run.dag_id, run_ids=[run.run_id])
+    states = {task: str(state) for task, state in of_runs.get(run.run_id, {}).items()}
+    return RunTasks(states, ti.xcom_pull(task_ids=GROUPING) or ())
+
+
+def failure_reasons(context: Mapping[str, Any], tasks: RunTasks) -> dict[str, str]:
+    """Return the tasks that failed, as people call them, each with the reason that it left."""
+    found = {}
+    for task, place in tasks.failed():
+        reason = context["ti"].xcom_pull(task_ids=task, map_indexes=place, key=FAILURE)
+        found[tasks.label(task, place)] = reason or "its log says why"
+    return found
+
+
+def is_log_missing(context: Mapping[str, Any], tasks: RunTasks) -> bool:
+    """Return whether a task that failed has found no log of the night."""
+    alone = [task for task, place in tasks.failed() if place < 0]
+    return any(context["ti"].xcom_pull(task_ids=task, key=NO_LOG) for task in alone)

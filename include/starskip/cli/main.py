@@ -40,6 +40,7 @@ _COMMANDS = {
     "secondary": "Index rows and intersect indexes",
     "pinot": "Read a live Pinot, apply advice to it",
     "decide": "Approve, reject or defer advice",
+    "doctor": "Check a configuration's deployment",
     "stage": "Run stages of the night in this process",
     "retain": "Keep the newest nights of every table",
     "settings": "Show all settings and their bounds",
@@ -177,6 +178,7 @@ def main(context: click.Context, tracebacks: bool) -> None:
                                                    indexes that lead to rows, and their intersection
     starskip decide events --approve --config night.yaml
                                                    what a person says to advice
+    starskip doctor --config night.yaml            whether its logs, segments and stores are as a night needs
     starskip stage select_indexes --config night.yaml --run-date 2026-11-18
                                                    one stage of the night by hand
     starskip retain --config night.yaml --dry-run  which old nights would go

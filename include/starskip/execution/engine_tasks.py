@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_aside
+from starskip.storage.staged_write import StagedWrite
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -20,9 +22,13 @@ _RESULTS = pa.schema([("first", pa.int64()), ("position", pa.int64()), ("result"
 
 @dataclass(frozen=True, slots=True)
 class EngineTasks:
-    """Runs tasks where ``engine`` runs its maps: on executors, or in this process."""
+    """Runs tasks where ``engine`` runs its maps: on executors, or in this process.
+
+    ``aside``: the folder through which results come that may be large.
+    """
 
     engine: Engine
+    aside: StagedWrite | None = None
 
     def run_tasks(
         self, label: str, items: Sequence[Item], function: Callable[[Item], Result]
@@ -60,6 +66,9 @@ class EngineTasks:
             return []
         rows = self.engine.rows_of_items(list(enumerate(items)), results, _RESULTS)
         order = [("first", "ascending"), ("position", "ascending")]
-        gathered = rows.gather(label, len(items)).sort_by(order)
+        if self.aside is None:
+            gathered = rows.gather(label, len(items))
+        else:
+            gathered = gather_aside(rows, _RESULTS, self.aside, label)
         # The tasks have pickled them a moment ago, in processes of ours.
-        return [pickle.loads(value) for value in gathered["result"].to_pylist()]  # noqa: S301
+        return [pickle.loads(value) for value in gathered.sort_by(order)["result"].to_pylist()]  # noqa: S301

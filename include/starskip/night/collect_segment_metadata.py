@@ -4,46 +4,68 @@ Source: Automated Inverted Index Recommendation, III.2-3.
 
 Facts of a segment file are taken over from a former night that has read it with the same size and
 modification time (for an object: the same ETag). So the work grows with changed files, not with all files.
+Executors list the tables' folders and compare the files with the former night's; the driver gets counts.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night, StageResult
-from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage, printable
-from starskip.execution.engine import Engine, Rows
+from starskip.errors import SourceError, SourceOutage, StorageError, printable
+from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_only import LAKE_ONLY, find_lake_only
-from starskip.pinot.hybrid_tables import hybrid_tables
+from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.pulled_note import PULLED, pulled_words
-from starskip.pinot.segments.segment_files import SegmentFile, segment_listing
+from starskip.pinot.segments.segment_files import (
+    SegmentFile,
+    possible_segments,
+    segment_tables,
+    table_folders,
+)
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     TableWriter,
+    commit_messages,
     note_message,
     notes_of,
     parts_of,
 )
 from starskip.storage.files.file_identity import FileIdentity, is_racy
-from starskip.storage.manifest import Part
-from starskip.storage.snapshot import Snapshot
+from starskip.storage.manifest import DataFile, Part
+from starskip.storage.snapshot import Snapshot, staged_rows
 from starskip.storage.staged_write import StagedWrite
 
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
 _READ_AT = "read_at"
 """Property of a table's facts: the start of the run that read them; a run for other tables keeps it."""
-_MAX_KNOWN_FILES = 5_000_000
-_KNOWN = pa.schema([("table", pa.string()), ("source_file", pa.string()), ("source_identity", pa.string())])
+_FRESH, _UNCHANGED = "fresh_segments", "unchanged_segments"
+_LISTED = pa.schema(
+    [
+        ("segment", pa.binary()),
+        ("path", pa.binary()),
+        ("size_bytes", pa.int64()),
+        ("modified_ns", pa.int64()),
+        ("etag", pa.string()),
+    ]
+)
+"""One row a file of a listing, whose name need not be UTF-8."""
+_KNOWN = ["source_file", "source_identity"]
+_SEGMENTS_AT_ONCE = 256
+_NAMED_DAMAGED = 20
+"""Damaged segments that a task's warnings name; ``damaged_segments`` has all of them."""
 
 
 def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
@@ -52,94 +74,41 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     Tables that lie in the lake alone have facts without a row.
     """
     lake_only = find_lake_only(night)
-    files, warnings = _listing(night, lake_only)
+    folders, warnings = _folders(night, lake_only)
     former = _former_snapshot(night)
     try:
-        result = _collected(engine, night, files, lake_only, former)
+        result = _collected(engine, night, folders, lake_only, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
-        # Its footer could be read, but not its pages.
+        # The files of the former night's facts are gone or damaged; the segments themselves still exist.
         warnings.append(f"all segments were read again: {error}")
-        result = _collected(engine, night, files, lake_only, None)
+        result = _collected(engine, night, folders, lake_only, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _listing(night: Night, lake_only: frozenset[str]) -> tuple[list[SegmentFile], list[str]]:
+def _folders(night: Night, lake_only: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the folder of each table to collect, and warnings."""
     tables = None if night.tables is None else night.tables - lake_only
     if not night.segments_root or tables == frozenset():
-        return [], []
+        return {}, []
     try:
-        return segment_listing(night.segments_root, tables, hybrid_tables(night.table_configs()))
+        found = segment_tables(night.segments_root) if tables is None else tables
+        wanted = with_halves(found, hybrid_tables(night.table_configs()))
+        return table_folders(night.segments_root, wanted), []
     except SourceOutage:
         raise
     except SourceError as error:
         if not lake_only or tables is not None:
             raise
-        return [], [str(error)]  # there is work without them
-
-
-def _collected(
-    engine: Engine,
-    night: Night,
-    files: Sequence[SegmentFile],
-    lake_only: frozenset[str],
-    former: Snapshot | None,
-) -> StageResult:
-    known = _known_files(engine, night, former) if former else {}
-    fresh = [file for file in files if known.get((file.table, file.path)) != source_identity(file)]
-    # A file may be of both halves of a hybrid table.
-    fresh_files = {(file.table, file.path) for file in fresh}
-    unchanged = {file.path for file in files if (file.table, file.path) not in fresh_files}
-    staged = night.store.staged_write(_ARTEFACT, night.date_text)
-    staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
-    read = engine.rows_of_items(fresh, partial(_write_facts, staged, staged_damaged), COMMIT_MESSAGES)
-    gathered = [read.gather("messages of segment", MAX_COMMIT_MESSAGES)]
-    if unchanged and former:
-        tables = sorted({file.table for file in files} & set(former.tables))
-        rows = engine.rows_of_snapshot(former, tables)
-        gathered.append(
-            _taken_over(rows, unchanged, staged).gather("messages of segment", MAX_COMMIT_MESSAGES)
-        )
-    messages = pa.concat_tables(gathered)
-    # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
-    empty = {table: Part(()) for table in {file.table for file in files} | lake_only}
-    read_at = {_READ_AT: night.started_at.isoformat()}
-    parts = {**empty, **parts_of(messages, _ARTEFACT)}
-    night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
-    told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
-    pulled = pulled_words(files)
-    told |= {table: {**told[table], PULLED: words} for table, words in pulled.items()}
-    night.publish(_ARTEFACT, {table: Part(part.files, told[table]) for table, part in parts.items()})
-    reasons = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
-    warnings = tuple(
-        printable(f"damaged segment {item['file']}: {item['reason']} ({item['detail']})") for item in reasons
-    )
-    counts = {
-        "tables": len(parts),
-        "segment_files": len(files),
-        "segments_read": len(fresh),
-        "segments_taken_over": len(unchanged),
-        "damaged_segments": len(reasons),
-    }
-    return StageResult(counts, (*warnings, *map(printable, pulled.values())))
+        return {}, [str(error)]  # there is work without them
 
 
 def _former_snapshot(night: Night) -> Snapshot | None:
-    """Return the facts of the newest night so far that can be read.
-
-    Facts whose files are gone or damaged are skipped: the segments themselves still exist.
-    """
+    """Return the facts of the newest night so far that has a readable manifest."""
     for run_date in reversed([d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]):
-        try:
-            snapshot = night.store.snapshot(_ARTEFACT, run_date)
-            if snapshot:
-                snapshot.dataset()  # reads the footer of every file
-                return snapshot
-        except StorageOutage:
-            raise
-        except StorageError:
-            continue
+        if snapshot := night.store.snapshot(_ARTEFACT, run_date):
+            return snapshot
     return None
 
 
@@ -147,58 +116,227 @@ def _file_names(snapshot: Snapshot) -> set[str]:
     return {file.name for part in snapshot.parts().values() for file in part.files}
 
 
-def _known_files(engine: Engine, night: Night, former: Snapshot) -> dict[tuple[str, str], str]:
-    """Return table and path to identity of the segment files that the ``former`` night has read.
+def _collected(
+    engine: Engine,
+    night: Night,
+    folders: Mapping[str, str],
+    lake_only: frozenset[str],
+    former: Snapshot | None,
+) -> StageResult:
+    staged = night.store.staged_write(_ARTEFACT, night.date_text)
+    staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
+    listed = _listed(engine, night, folders, former, staged)
+    messages = pa.concat_tables(
+        [
+            _read_fresh(engine, listed.fresh, staged, staged_damaged),
+            _taken_over(engine, listed.unchanged, former, staged),
+        ]
+    )
+    # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
+    empty = {table: Part(()) for table in {*listed.tables, *lake_only}}
+    read_at = {_READ_AT: night.started_at.isoformat()}
+    parts = {**empty, **parts_of(messages, _ARTEFACT)}
+    night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
+    told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
+    told |= {table: {**told[table], PULLED: words} for table, words in listed.pulled.items()}
+    night.publish(_ARTEFACT, {table: Part(part.files, told[table]) for table, part in parts.items()})
+    damaged = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
+    warnings = (*listed.warnings, *_damage_words(damaged), *listed.pulled.values())
+    counts = {
+        "tables": len(parts),
+        "segment_files": listed.fresh_files + listed.unchanged_files,
+        "segments_read": listed.fresh_files,
+        "segments_taken_over": listed.unchanged_files,
+        "damaged_segments": sum(note["damaged"] for note in damaged),
+    }
+    return StageResult(counts, tuple(map(printable, warnings)))
+
+
+def _damage_words(notes: Iterable[Mapping[str, Any]]) -> list[str]:
+    notes = list(notes)
+    named = [row for note in notes for row in note["named"]]
+    more = sum(note["damaged"] for note in notes) - len(named)
+    words = [f"damaged segment {row['source_file']}: {row['reason']} ({row['detail']})" for row in named]
+    return words + ([f"{more:,} more segments are damaged: {_DAMAGED} names them"] if more else [])
+
+
+@dataclass(frozen=True, slots=True)
+class _Listing:
+    """The listed files of each table, as files of rows; ``pulled``: sentences on pulled tables."""
+
+    fresh: Mapping[str, Part]
+    unchanged: Mapping[str, Part]
+    tables: Sequence[str]
+    pulled: Mapping[str, str]
+    warnings: Sequence[str]
+
+    @property
+    def fresh_files(self) -> int:
+        return _rows(self.fresh)
+
+    @property
+    def unchanged_files(self) -> int:
+        return _rows(self.unchanged)
+
+
+def _rows(parts: Mapping[str, Part]) -> int:
+    return sum(file.rows or 0 for part in parts.values() for file in part.files)
+
+
+def _listed(
+    engine: Engine, night: Night, folders: Mapping[str, str], former: Snapshot | None, staged: StagedWrite
+) -> _Listing:
+    """List the tables' folders where the engine's tasks run.
+
+    Raises SourceError for a table that was asked for and has no segments, or if no table has any.
+    """
+    aside = replace(staged, schema=_LISTED)
+    rows = engine.rows_of_items(list(folders.items()), partial(_list_tables, aside, former), COMMIT_MESSAGES)
+    messages = gather_messages(engine, rows, [aside], "listing")
+    notes = [json.loads(note) for note in notes_of(messages, _ARTEFACT)]
+    warnings = [note["problem"] for note in notes if "problem" in note]
+    tables = [note["table"] for note in notes if "problem" not in note]
+    if warnings and (night.tables is not None or not tables):
+        alone = f"no table below {night.segments_root} has segments"
+        raise SourceError(warnings[0] if night.tables is not None else alone, source=night.segments_root)
+    pulled = {note["table"]: note["pulled"] for note in notes if note.get("pulled")}
+    fresh, unchanged = parts_of(messages, _FRESH), parts_of(messages, _UNCHANGED)
+    return _Listing(fresh, unchanged, tables, pulled, warnings)
+
+
+def _list_tables(
+    aside: StagedWrite, former: Snapshot | None, folders: Iterable[tuple[str, str]]
+) -> Iterator[pa.RecordBatch]:
+    for table, folder in folders:
+        try:
+            files = possible_segments(table, folder)
+        except SourceOutage:
+            raise
+        except SourceError as error:
+            yield note_message(_ARTEFACT, table, json.dumps({"table": table, "problem": str(error)}))
+            continue
+        known = _known_files(former, table) if former else {}
+        is_known = [known.get(file.path) == source_identity(file) for file in files]
+        for artefact, wanted in ((_FRESH, False), (_UNCHANGED, True)):
+            found = [file for file, each in zip(files, is_known, strict=True) if each == wanted]
+            if found:
+                yield commit_messages(artefact, table, aside.write(table, _listed_rows(found)))
+        note = {"table": table, "pulled": pulled_words(files[:1]).get(table)}
+        yield note_message(_ARTEFACT, table, json.dumps(note))
+
+
+def _known_files(former: Snapshot, table: str) -> dict[str, str]:
+    """Return path to identity of the segment files of a table that the ``former`` night has read.
 
     A file changed within two seconds of the start of the run that read it may have been read before the
     change (git's racy rule), so it counts as unknown.
     """
-    read_at_ns = {
-        table: int(datetime.fromisoformat(part.properties[_READ_AT]).timestamp() * 1e9)
-        for table, part in former.parts().items()
-        if night.wants(table) and _READ_AT in part.properties
-    }
-    rows = engine.rows_of_snapshot(former, list(read_at_ns), _KNOWN.names)
-    found = rows.map(_distinct, _KNOWN).gather("known segment files", _MAX_KNOWN_FILES)
-    known = zip(*(found[name].to_pylist() for name in _KNOWN.names), strict=True)
+    part = former.parts([table]).get(table)
+    if part is None or _READ_AT not in part.properties:
+        return {}
+    read_at_ns = int(datetime.fromisoformat(part.properties[_READ_AT]).timestamp() * 1e9)
+    known: dict[str, str] = {}
+    for batch in former.batches([table], _KNOWN):
+        distinct = pa.Table.from_batches([batch]).group_by(_KNOWN).aggregate([])
+        known.update(zip(*(distinct[name].to_pylist() for name in _KNOWN), strict=True))
     return {
-        (table, path): identity
-        for table, path, identity in known
-        if not is_racy(FileIdentity.from_text(identity), observed_at_ns=read_at_ns[table])
+        path: identity
+        for path, identity in known.items()
+        if not is_racy(FileIdentity.from_text(identity), observed_at_ns=read_at_ns)
     }
 
 
-def _distinct(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        distinct = pa.Table.from_batches([batch]).group_by(batch.schema.names).aggregate([])
-        yield from distinct.to_batches()
+def _listed_rows(files: Iterable[SegmentFile]) -> pa.Table:
+    rows = [
+        {
+            "segment": os.fsencode(file.segment),
+            "path": os.fsencode(file.path),
+            "size_bytes": file.size_bytes,
+            "modified_ns": file.modified_ns,
+            "etag": file.etag,
+        }
+        for file in files
+    ]
+    return pa.Table.from_pylist(rows, schema=_LISTED)
 
 
-def _taken_over(rows: Rows, paths: set[str], staged: StagedWrite) -> Rows:
-    wanted = pa.array(sorted(paths), pa.string())
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """Rows of a file that ``_list_tables`` wrote, from ``start`` on."""
 
-    def copy(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        writer = TableWriter(staged)
-        for batch in batches:
-            kept = batch.filter(pc.is_in(batch.column("source_file"), value_set=wanted))
-            if kept.num_rows:
-                yield from writer.add(kept)
-        yield from writer.finish()
+    staged: StagedWrite
+    table: str
+    file: DataFile
+    start: int = 0
+    rows: int | None = None
 
-    return rows.map(copy, COMMIT_MESSAGES)
+    def files(self) -> Iterator[SegmentFile]:
+        rows = staged_rows(self.staged, self.table, [self.file]).read_table().slice(self.start, self.rows)
+        for row in rows.to_pylist():
+            segment, path = os.fsdecode(row.pop("segment")), os.fsdecode(row.pop("path"))
+            yield SegmentFile(self.table, segment, path, **row)
+
+
+def _read_fresh(
+    engine: Engine, fresh: Mapping[str, Part], staged: StagedWrite, staged_damaged: StagedWrite
+) -> pa.Table:
+    aside = replace(staged, schema=_LISTED)
+    items = [
+        _Listed(aside, table, file, start, _SEGMENTS_AT_ONCE)
+        for table, part in fresh.items()
+        for file in part.files
+        for start in range(0, file.rows or 0, _SEGMENTS_AT_ONCE)
+    ]
+    rows = engine.rows_of_items(items, partial(_write_facts, staged, staged_damaged), COMMIT_MESSAGES)
+    return gather_messages(engine, rows, [staged, staged_damaged], "segments")
 
 
 def _write_facts(
-    staged: StagedWrite, staged_damaged: StagedWrite, files: Iterable[SegmentFile]
+    staged: StagedWrite, staged_damaged: StagedWrite, listed: Iterable[_Listed]
 ) -> Iterator[pa.RecordBatch]:
     facts_writer, damaged_writer = TableWriter(staged), TableWriter(staged_damaged)
-    for facts, damaged in collect_facts(files):
+    named: list[Mapping[str, Any]] = []
+    count = 0
+    for facts, damaged in collect_facts(file for each in listed for file in each.files()):
         for batch in facts.to_batches():
             yield from facts_writer.add(batch)
         for batch in damaged.to_batches():
             yield from damaged_writer.add(batch)
-            row = batch.to_pylist()[0]
-            note = {"file": row["source_file"], "reason": row["reason"], "detail": row["detail"]}
-            yield note_message(_DAMAGED, row["table"], json.dumps(note))
+            count += batch.num_rows
+            if len(named) < _NAMED_DAMAGED:
+                named += batch.to_pylist()
     yield from facts_writer.finish()
     yield from damaged_writer.finish()
+    if count:
+        yield note_message(_DAMAGED, "", json.dumps({"damaged": count, "named": named}))
+
+
+def _taken_over(
+    engine: Engine, unchanged: Mapping[str, Part], former: Snapshot | None, staged: StagedWrite
+) -> pa.Table:
+    aside = replace(staged, schema=_LISTED)
+    items = [
+        (each, tuple(_Listed(aside, table, file) for file in unchanged[table].files))
+        for table in unchanged
+        for each in (former.by_file([table]) if former else ())
+    ]
+    rows = engine.rows_of_items(items, partial(_copy_facts, staged), COMMIT_MESSAGES)
+    return gather_messages(engine, rows, [staged], "segments taken over")
+
+
+def _copy_facts(
+    staged: StagedWrite, items: Iterable[tuple[Snapshot, tuple[_Listed, ...]]]
+) -> Iterator[pa.RecordBatch]:
+    writer = TableWriter(staged)
+    of_table: tuple[_Listed, ...] = ()
+    wanted = pa.array([], pa.string())
+    for former, listed in items:
+        if listed != of_table:
+            # The files of one table come one after the other.
+            of_table = listed
+            wanted = pa.array([file.path for each in listed for file in each.files()], pa.string())
+        for batch in former.batches():
+            kept = batch.filter(pc.is_in(batch.column("source_file"), value_set=wanted))
+            if kept.num_rows:
+                yield from writer.add(kept)
+    yield from writer.finish()

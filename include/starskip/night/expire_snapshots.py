@@ -1,19 +1,37 @@
-"""Expire nights past ``retention.nights``, and vacuum unneeded files, at the end of a night."""
+"""Expire nights past their retention, and vacuum unneeded files, at the end of a night."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
+from starskip.errors import StorageError
 from starskip.night.experiments import remove_old_experiments
-from starskip.night.job_receipt import remove_old_receipts
-from starskip.storage.artefact_store import CURRENT
-from starskip.storage.retention import Retired, retire_nights
+from starskip.night.job_receipt import RECEIPTS
+from starskip.settings import Settings
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
+from starskip.storage.retention import Retired, newest_night, nights_before, retire_nights
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
+
+_AS_READ = (
+    *("queries", "queries_counts", "rejected_records", "table_facts", "table_facts_counts"),
+    *("damaged_segments", "latency_bins", "index_sizes"),
+)
+"""Artefacts that hold each query, or grow with logs and segments; no later night needs an older one."""
+
+_LOOKED_BACK_AT = ("workload", "votes", "lake_queries")
+"""Artefacts that later nights look back at; the first and the last hold sampled literals."""
+
+
+def kept_days(settings: Settings) -> dict[str, int]:
+    """Return, for each artefact that holds literals of queries or grows with logs, how long it is kept."""
+    kept = settings.retention
+    looked_back = max(kept.workload_days, settings.workload.look_back_nights)
+    return {**dict.fromkeys(_AS_READ, kept.query_days), **dict.fromkeys(_LOOKED_BACK_AT, looked_back)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +52,7 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     """Retire the old nights of the tables of ``night``, then vacuum; or only report.
 
     The vacuum covers all tables: it removes files that no reader of any table can see. Experiments and
-    receipts of the same age go too. Raises StorageError if the store cannot be listed at all.
+    receipts go with the queries of their night. Raises StorageError if the store cannot be listed at all.
     """
     # If this machine's clock runs ahead, files that a run is writing now would look old.
     now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
@@ -42,6 +60,7 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     retired = retire_nights(
         night.store,
         nights=night.settings.retention.nights,
+        days=kept_days(night.settings),
         now=now,
         grace=grace,
         created_by=f"retention of {night.run_id}",
@@ -54,9 +73,39 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
-    nights = night.settings.retention.nights
+    days = night.settings.retention.query_days
     removed = [
-        *remove_old_experiments(night.store, nights=nights, now=now, grace=grace),
-        *remove_old_receipts(night.store, nights=nights, now=now, grace=grace),
+        *remove_old_experiments(night.store, days=days, now=now, grace=grace),
+        *_remove_old_receipts(night.store, days=days, now=now, grace=grace),
     ]
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
+
+
+def _remove_old_receipts(
+    store: ArtefactStore, *, days: int, now: datetime, grace: timedelta
+) -> Iterator[str]:
+    """Remove receipts of nights ``days`` or more before the newest one; yield what was removed.
+
+    One that was written within ``grace`` before ``now``, the store's own time, stays: its job may have been
+    about a night of the past.
+    """
+    storage = store.storage
+    dates = storage.folders_in(RECEIPTS)
+    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
+    newest = newest_night({*dates, *store.run_dates("reports")}, now)
+    for run_date in sorted(nights_before(dates, newest, days)):
+        for each in list(storage.objects_below(f"{RECEIPTS}/{run_date}")):
+            if each.modified_ns < oldest_kept_ns:
+                storage.delete(each.name)
+                yield each.name
+
+
+def tidied_words(night: Night) -> list[str]:
+    """Expire old nights and vacuum at the end of a night; return what was done, or why it was not."""
+    try:
+        tidied = expire_snapshots(night)
+    except StorageError as error:
+        # The night is published; the next night tidies the rest.
+        return [f"old nights were not tidied: {error}"]
+    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
+    return [f"{len(tidied.retired.nights)} nights retired, {vacuumed} files vacuumed", *tidied.warnings]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import re
 import resource
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,7 +20,6 @@ from starskip.errors import BAD_INPUT, DamagedFile, StorageError
 
 # A DAG file imports this module, by the operator that reads receipts: it does without PyArrow.
 if TYPE_CHECKING:
-    from starskip.storage.artefact_store import ArtefactStore
     from starskip.storage.storage import Storage
 
 # No artefact's name begins so: neither a listing of artefacts nor the retention of nights finds receipts.
@@ -86,25 +85,6 @@ def read_receipt(storage: Storage, run_date: str, token: str) -> JobReceipt | No
     except (KeyError, TypeError, ValueError, AttributeError):
         place = f"{storage.place}/{name}"
         raise DamagedFile(f"{place} is no receipt of a job", location=place) from None
-
-
-def remove_old_receipts(
-    store: ArtefactStore, *, nights: int, now: datetime, grace: timedelta
-) -> Iterator[str]:
-    """Remove receipts of nights older than the newest ``nights``; yield what was removed.
-
-    One that was written within ``grace`` before ``now``, the store's own time, stays: its job may have been
-    about a night of the past.
-    """
-    storage = store.storage
-    dates = storage.folders_in(RECEIPTS)
-    kept = sorted({*dates, *store.run_dates("reports")})[-nights:]
-    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
-    for run_date in dates:
-        for each in list(storage.objects_below(f"{RECEIPTS}/{run_date}")) if run_date not in kept else ():
-            if each.modified_ns < oldest_kept_ns:
-                storage.delete(each.name)
-                yield each.name
 
 
 def peak_memory_bytes() -> int:

@@ -24,6 +24,7 @@ from starskip.advisor.workload.spark_events.sql_execution import LogSummary, Rej
 from starskip.advisor.workload.spark_events.sql_executions import read_event_log
 from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_messages
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import format_at, iceberg_columns
 from starskip.lake.spark_types import spark_struct
@@ -31,7 +32,6 @@ from starskip.night.night_logs import NO_TABLE, night_paths
 from starskip.pinot.logs.file_day import last_changed_day
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     TableWriter,
     note_message,
     notes_of,
@@ -74,9 +74,8 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     staged = night.store.staged_write(LAKE_QUERIES, night.date_text)
     start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
     read = partial(_write_queries, (staged, staged_rejected), (locations, schemas), start, end)
-    messages = engine.rows_of_items(logs, read, COMMIT_MESSAGES).gather(
-        "messages of event log", MAX_COMMIT_MESSAGES
-    )
+    rows = engine.rows_of_items(logs, read, COMMIT_MESSAGES)
+    messages = gather_messages(engine, rows, [staged, staged_rejected], "event log")
     tally: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     missing: list[str] = []

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.read_overviews import table_sizes
-from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.night import ADVICE_NIGHTS, Night, StageResult
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
     TextLengths,
@@ -33,11 +33,13 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import printable
+from starskip.errors import StorageError, StorageOutage, printable
 from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
+from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
@@ -47,7 +49,6 @@ from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     TableWriter,
     note_message,
     notes_of,
@@ -85,9 +86,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
     map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, wanted, sizes)
-    messages = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES).gather(
-        "messages of log", MAX_COMMIT_MESSAGES
-    )
+    rows = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES)
+    messages = gather_messages(engine, rows, staged, "log")
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
     outside = untimed = left_out = 0
     leaves: Counter[str] = Counter()
@@ -101,8 +101,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         untimed += note.pop("untimed_queries")
         strangers.update(note.pop("strangers"))
         sampling += SamplingSummary(**note.pop("sampling"))
-        path, of_split = note.pop("lengths")
-        lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_split)
+        for path, of_file in note.pop("lengths").items():
+            lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_file)
         summary += LogSummary(**note)
     if not summary.records and in_pinot != frozenset():
         # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
@@ -129,7 +129,14 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         else {"log": {**log, "not_understood": dict(summary.not_understood), "leaves": leaves[table]}}
         for table in parts
     }
-    night.publish(_QUERIES, {table: Part(part.files, told[table]) for table, part in parts.items()})
+    earlier = _earlier_queries(night)
+    night.publish(
+        _QUERIES,
+        {
+            table: Part(part.files, {**told[table], EARLIER_QUERIES: earlier.get(table, [])})
+            for table, part in parts.items()
+        },
+    )
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
     warnings += summary.replay_words
@@ -142,6 +149,23 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         named = ", ".join(sorted(strangers)[:_NAMED_STRANGERS])
         warnings.append(f"{left_out} queries of tables without segments are left out, such as {named}")
     return StageResult({**counts, **lake.counts}, (*warnings, *lake.warnings))
+
+
+def _earlier_queries(night: Night) -> dict[str, list[int]]:
+    """Return the number of queries of each table in each night of the week before that has some."""
+    found: dict[str, list[int]] = {}
+    for age in range(1, ADVICE_NIGHTS):
+        day = (night.run_date - timedelta(days=age)).isoformat()
+        try:
+            snapshot = night.store.snapshot(_QUERIES, day)
+        except StorageOutage:
+            raise
+        except StorageError:
+            continue  # what an earlier night held is told only beside tonight's
+        for table, part in snapshot.parts().items() if snapshot else ():
+            if queries := sum(file.rows or 0 for file in part.files):
+                found.setdefault(table, []).append(queries)
+    return found
 
 
 def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:
@@ -178,18 +202,18 @@ def _write_records(
     hybrids = hybrid_tables({*sizes, *(tables or ())})
     halves = HybridRecords(hybrids, sizes.get)
     leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
+    summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
+    outside = untimed = left_out = shares = 0
+    lengths: dict[str, TextLengths] = {}
+    leaves: Counter[str] = Counter()
     for split in splits:
-        summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
-        outside = untimed = left_out = shares = 0
-        lengths = TextLengths()
-        leaves: Counter[str] = Counter()
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
             tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
-            lengths += text_lengths(tonight)
+            lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(tonight)
             is_query = pc.equal(tonight.column("kind"), "query")
             asked = tonight.filter(is_query)
             untimed += asked.column("logged_at").null_count
@@ -209,18 +233,18 @@ def _write_records(
             )
             kept_aside = tonight.filter(pc.invert(is_query)).select(REJECTED_RECORDS.names)
             yield from rejected.add(_named(kept_aside))
-        note = {
-            **asdict(summary),
-            "outside_run_date": outside,
-            "untimed_queries": untimed,
-            "left_out": left_out,
-            "shares": shares,
-            "leaves": leaves,
-            "strangers": sorted(strangers),
-            "sampling": asdict(sampling),
-            "lengths": [split.path, lengths.to_json()],
-        }
-        yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
+    note = {
+        **asdict(summary),
+        "outside_run_date": outside,
+        "untimed_queries": untimed,
+        "left_out": left_out,
+        "shares": shares,
+        "leaves": leaves,
+        "strangers": sorted(strangers),
+        "sampling": asdict(sampling),
+        "lengths": {path: of_file.to_json() for path, of_file in lengths.items()},
+    }
+    yield note_message(_QUERIES, NO_TABLE, json.dumps(note))
     yield from queries.finish()
     yield from rejected.finish()
 

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
-from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
 from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.cost.sampled_segments import SampledSegment, published_segments
 from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
@@ -32,8 +33,9 @@ from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
 from starskip.execution.engine import Engine, Rows
+from starskip.execution.gather_aside import gather_messages
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
-from starskip.storage.commit_messages import COMMIT_MESSAGES, MAX_COMMIT_MESSAGES, parts_of, write_tables
+from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
 from starskip.storage.snapshot import Snapshot
@@ -98,9 +100,14 @@ def _scored(
     plans = table_plans(
         overviews, partial(published_shapes, workload), families_of_night(night), night.settings
     )
-    sizes = _written(night, "index_sizes", _index_sizes(engine, night, plans, tables), tables)
-    votes = planned_votes(engine, plans, night.segments_root, night.settings)
-    return sizes, _written(night, "votes", votes, tables)
+    facts = night.store.snapshot("table_facts", night.date_text)
+    assert facts is not None
+    samples = choose_segments(engine, plans, partial(published_segments, facts), night.settings)
+    sizes = _written(
+        engine, night, "index_sizes", _index_sizes(engine, night, facts, plans, samples, tables), tables
+    )
+    votes = planned_votes(engine, plans, samples if night.segments_root else None, night.settings)
+    return sizes, _written(engine, night, "votes", votes, tables)
 
 
 def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...]:
@@ -148,7 +155,7 @@ def _workload_parts(
     if settings.workload.query_weights:
         weights = query_weights(settings.workload.query_weights)
         merged = merged.map(partial(weighted_shapes, weights=weights, names=names), WORKLOAD)
-    return _written(night, "workload", merged, tables)
+    return _written(engine, night, "workload", merged, tables)
 
 
 def _cut_lengths(snapshot: Snapshot, tables: Sequence[str]) -> frozenset[int]:
@@ -157,14 +164,19 @@ def _cut_lengths(snapshot: Snapshot, tables: Sequence[str]) -> frozenset[int]:
     return frozenset(length for log in logs for length in log.get(CUT_LENGTHS, ()))
 
 
-def _index_sizes(engine: Engine, night: Night, plans: Mapping[str, TablePlan], tables: Sequence[str]) -> Rows:
-    snapshot = night.store.snapshot("table_facts", night.date_text)
-    assert snapshot is not None
-    sampled = sampled_index_sizes(engine, plans, night.segments_root, night.settings)
+def _index_sizes(
+    engine: Engine,
+    night: Night,
+    facts: Snapshot,
+    plans: Mapping[str, TablePlan],
+    samples: Sequence[SampledSegment],
+    tables: Sequence[str],
+) -> Rows:
+    sampled = sampled_index_sizes(engine, plans, samples, night.settings)
     of_metadata = partial(
         _metadata_sizes, index_format(night.settings.scoring.pinot_version), families_of_night(night).known
     )
-    rows = engine.rows_of_snapshot(snapshot, tables).map(of_metadata, INDEX_SIZES)
+    rows = engine.rows_of_snapshot(facts, tables).map(of_metadata, INDEX_SIZES)
     return rows.merge(["table"], partial(_with_samples, sampled), INDEX_SIZES)
 
 
@@ -188,11 +200,13 @@ def _merge_and_fold(
     )
 
 
-def _written(night: Night, artefact: str, rows: Rows, tables: Sequence[str]) -> Mapping[str, Part]:
+def _written(
+    engine: Engine, night: Night, artefact: str, rows: Rows, tables: Sequence[str]
+) -> Mapping[str, Part]:
     """Write rows where they are and return a part for each table."""
     staged = night.store.staged_write(artefact, night.date_text)
-    messages = rows.map(partial(write_tables, staged), COMMIT_MESSAGES).gather(
-        f"messages of {artefact}", MAX_COMMIT_MESSAGES
+    messages = gather_messages(
+        engine, rows.map(partial(write_tables, staged), COMMIT_MESSAGES), [staged], artefact
     )
     written = parts_of(messages, artefact)
     return {table: written.get(table, Part(())) for table in tables}

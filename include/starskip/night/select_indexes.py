@@ -7,6 +7,7 @@ Families of indexes of files also publish advice of their own, from ``lake_queri
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -27,7 +28,13 @@ from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import interval_factors, newest_decisions, refused_again
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
+from starskip.advisor.run.table_by_table import (
+    failed_parts,
+    failure_warnings,
+    failure_words,
+    is_of_one_table,
+    table_by_table,
+)
 from starskip.advisor.selection.advise_table import advice_and_votes
 from starskip.advisor.selection.advised_edits import write_out
 from starskip.advisor.selection.past_nights import past_nights
@@ -35,16 +42,17 @@ from starskip.advisor.selection.stored_question import ARTEFACT as QUESTIONS
 from starskip.advisor.selection.stored_question import question_part
 from starskip.advisor.selection.table_advice import TableAdvice
 from starskip.advisor.selection.table_question import TableQuestion
+from starskip.advisor.selection.vote_list import IndexSet
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.errors import FamilyFault
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.execution.local_engine import LocalEngine
 from starskip.night.note_applied import note_applied
 from starskip.pinot.table_config import TableConfig
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
-from starskip.storage.snapshot import SnapshotSource
-from starskip.storage.staged_write import StagedWrite
+from starskip.storage.snapshot import Snapshot, SnapshotSource
 from starskip.tables.table_overview import TableOverview
 
 _MOST_REFUSED = 200
@@ -54,38 +62,44 @@ _MOST_REFUSED = 200
 def select_indexes(engine: Engine, night: Night) -> StageResult:
     """Publish ``recommendations``, and the advice on indexes of files, of the night's tables.
 
-    If the programme of a table fails, the other tables are not affected; the table's part says why.
+    Each table is a task of the engine; if its programme fails, the other tables are not affected, and the
+    table's part says why.
     """
     tables = usable_tables(night, "votes", "select_indexes")
-    snapshot_of = cache(night.store.snapshot)
     factors = interval_factors(ledger_entries(night.store))
-    found = table_by_table(tables, partial(_advised_tables, engine, night, snapshot_of, factors))
-    advised = {table: each for result in found.results for table, each in result.items()}
-    parts = {table: each.part for table, each in advised.items()}
+    found = table_by_table(tables, partial(_overviews, engine, night))
+    overviews = {table: each for result in found.results for table, each in result.items()}
+    advise = partial(_advise_tables, night, factors)
+    items = [(table, *overviews[table]) for table in found.left_of(tables)]
+    # What measures the files of a lake table drives the engine itself.
+    here = [item for item in items if item[0] in night.lake_tables]
+    tasks = EngineTasks(engine, night.store.staged_write("recommendations", night.date_text))
+    outcomes = tasks.run_parts(
+        "advice", [item for item in items if item not in here], partial(advise, LocalEngine())
+    )
+    outcomes += advise(engine, here)
+    advised = {each.table: each for each in outcomes if isinstance(each, _AdvisedTable)}
+    failures = found.failures | {each.table: each.reason for each in outcomes if isinstance(each, _Failed)}
     night.publish(QUESTIONS, {table: each.question for table, each in advised.items()})
-    night.publish("recommendations", {**parts, **failed_parts(found.failures)})
-    in_force = {table: each.advice.nights.in_force for table, each in advised.items()}
+    parts = {table: each.part for table, each in advised.items()}
+    night.publish("recommendations", {**parts, **failed_parts(failures)})
+    in_force = {table: each.in_force for table, each in advised.items()}
     # The ledger is of what stands in Pinot; an experiment is beside it.
     seen = () if night.is_experiment else note_applied(night, in_force)
-    left = found.left_of(tables)
     families = families_of_night(night)
     warnings: list[str] = []
     counts = {
         "tables": len(tables),
-        "chosen_indexes": sum(len(each.advice.recommendation.chosen) for each in advised.values()),
+        "chosen_indexes": sum(each.chosen for each in advised.values()),
         **({"seen_in_configs": len(seen)} if seen else {}),
     }
     for family in families.known:
         if family.answer is not None:
-            counts[f"chosen_{family.name}s"] = sum(
-                answer.index.family == family.name
-                for each in advised.values()
-                for answer in each.advice.answers.answers
-            )
+            counts[f"chosen_{family.name}s"] = sum(each.answers[family.name] for each in advised.values())
         if family.measured is not None:
-            measured = {table: advised[table].measured for table in left}
-            of_family = {table: each[family.name] for table, each in measured.items() if family.name in each}
-            if left and not of_family:
+            told = {table: each.measured for table, each in advised.items()}
+            of_family = {table: each[family.name] for table, each in told.items() if family.name in each}
+            if advised and not of_family:
                 # It failed on each table, which is told.
                 continue
             try:
@@ -93,69 +107,91 @@ def select_indexes(engine: Engine, night: Night) -> StageResult:
             except FamilyFault as fault:
                 warnings += fault_warnings({family.name: str(fault)})
     warnings += [warning for each in advised.values() for warning in each.warnings]
-    failed = failure_warnings("select_indexes", found.failures)
+    failed = failure_warnings("select_indexes", failures)
     return StageResult(counts, (*warnings, *failed))
+
+
+_Overview = tuple[TableOverview | None, Mapping[str, str]]
+_Item = tuple[str, TableOverview | None, Mapping[str, str]]
+"""A table, its overview, and the families that failed in it, with the reason."""
+
+
+def _overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, _Overview]:
+    found, faulty = without_faulty(
+        {}, lambda names: read_overviews(engine, night.without_families(names), tables)
+    )
+    return {table: (found.get(table), faulty) for table in tables}
 
 
 @dataclass(frozen=True, slots=True)
 class _AdvisedTable:
     """The advice on one table and its question, written aside.
 
-    ``measured``: the advice on indexes of files, by family.
+    ``chosen``: the number of indexes on columns, ``answers``: of answers by family. ``measured``: the advice
+    on indexes of files, by family.
     """
 
-    advice: TableAdvice
+    table: str
     part: Part
     question: Part
+    in_force: IndexSet
+    chosen: int
+    answers: Counter[str]
     measured: Mapping[str, Any]
     warnings: Sequence[str]
 
 
-def _advised_tables(
-    engine: Engine,
-    night: Night,
-    snapshot_of: SnapshotSource,
-    interval_factors: tuple[float, float],
-    tables: Sequence[str],
-) -> dict[str, _AdvisedTable]:
-    overviews, faulty = without_faulty(
-        {}, lambda names: read_overviews(engine, night.without_families(names), tables)
-    )
-    staged = night.store.staged_write("recommendations", night.date_text)
-    configs = night.table_configs()
-    scored = night.store.snapshot("votes", night.date_text)
-    told = scored.parts(tables) if scored else {}
-    found = {}
-    for table in tables:
-        before = told[table].properties.get(NOT_USED, {}) if table in told else {}
-        advised = partial(
-            _advised,
-            engine,
-            night,
-            snapshot_of,
-            staged,
-            table,
-            overviews.get(table),
-            configs.get(table, ()),
-            interval_factors,
-        )
-        of_table, faults = without_faulty({**before, **faulty}, advised)
-        if faults:
-            new = {name: words for name, words in faults.items() if name not in before}
-            of_table = replace(
-                of_table,
-                part=Part(of_table.part.files, {**of_table.part.properties, NOT_USED: faults}),
-                warnings=(*fault_warnings(new, [table]), *of_table.warnings),
-            )
-        found[table] = of_table
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A table whose programme failed, and why."""
+
+    table: str
+    reason: str
+
+
+def _advise_tables(
+    night: Night, interval_factors: tuple[float, float], engine: Engine, items: Iterable[_Item]
+) -> list[_AdvisedTable | _Failed]:
+    """Advise on one table after the other."""
+    snapshot_of = cache(night.store.snapshot)
+    configs = cache(night.table_configs)
+    found: list[_AdvisedTable | _Failed] = []
+    for table, overview, faulty in items:
+        of_table = configs().get(table, ())
+        advised = partial(_advised, engine, night, snapshot_of, table, overview, of_table, interval_factors)
+        try:
+            found.append(_soundly_advised(snapshot_of("votes", night.date_text), table, faulty, advised))
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            found.append(_Failed(table, failure_words(error)))
     return found
+
+
+def _soundly_advised(
+    scored: Snapshot | None,
+    table: str,
+    faulty: Mapping[str, str],
+    advised: Callable[[frozenset[str]], _AdvisedTable],
+) -> _AdvisedTable:
+    """Return the advice without families that fail in it, which its part names."""
+    part = scored.parts([table]).get(table) if scored else None
+    before = part.properties.get(NOT_USED, {}) if part else {}
+    of_table, faults = without_faulty({**before, **faulty}, advised)
+    if not faults:
+        return of_table
+    new = {name: words for name, words in faults.items() if name not in before}
+    return replace(
+        of_table,
+        part=Part(of_table.part.files, {**of_table.part.properties, NOT_USED: faults}),
+        warnings=(*fault_warnings(new, [table]), *of_table.warnings),
+    )
 
 
 def _advised(
     engine: Engine,
     night: Night,
     snapshot_of: SnapshotSource,
-    staged: StagedWrite,
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
@@ -163,6 +199,7 @@ def _advised(
     left_out: frozenset[str],
 ) -> _AdvisedTable:
     night = night.without_families(left_out)
+    staged = night.store.staged_write("recommendations", night.date_text)
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
     families = families_of_night(night)
@@ -214,7 +251,16 @@ def _advised(
     if overview is not None:
         warnings += config_notes(overview, configs, night.settings.scoring.pinot_version)
     of_files = {name: of_family for name, (of_family, _) in told.items()}
-    return _AdvisedTable(advice, part, asked, of_files, (*past.warnings, *warnings))
+    return _AdvisedTable(
+        table,
+        part,
+        asked,
+        advice.nights.in_force,
+        len(advice.recommendation.chosen),
+        Counter(answer.index.family for answer in answers.answers),
+        of_files,
+        (*past.warnings, *warnings),
+    )
 
 
 def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:

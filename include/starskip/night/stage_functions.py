@@ -7,16 +7,34 @@ publishes, and the order, are in ``advisor/run/stages.py``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.stages import stage_named
 from starskip.execution.engine import Engine
+from starskip.night.quality.count_rows import publish_counts
 
 StageFunction = Callable[[Engine, Night], StageResult]
 
 
 def stage_function(stage: str) -> StageFunction:
-    """Return what runs a stage."""
+    """Return what runs a stage, and then counts in its artefact what the gate asks."""
+    run, gate = _stage_function(stage), stage_gate(stage)
+    if gate is None or gate.counts is None:
+        return run
+    counts_of = gate.counts
+
+    @wraps(run)
+    def run_and_count(engine: Engine, night: Night) -> StageResult:
+        result = run(engine, night)
+        publish_counts(engine, night, stage_named(stage).artefact, stage, counts_of(night))
+        return result
+
+    return run_and_count
+
+
+def _stage_function(stage: str) -> StageFunction:
     match stage:
         case "collect_segment_metadata":
             from starskip.night.collect_segment_metadata import collect_segment_metadata

@@ -14,9 +14,8 @@ from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate_verdicts import flagged_tables, usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
-from starskip.errors import StorageError
 from starskip.execution.engine import Engine
-from starskip.night.expire_snapshots import expire_snapshots
+from starskip.execution.gather_aside import gather_messages
 from starskip.reports.charts import missing_pictures
 from starskip.reports.evidence import Evidence
 from starskip.reports.report_files import report_with_summary
@@ -25,7 +24,6 @@ from starskip.reports.table_evidence import table_evidence
 from starskip.skipping.registry import load_modules
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
-    MAX_COMMIT_MESSAGES,
     commit_messages,
     note_message,
     parts_of,
@@ -48,17 +46,7 @@ def write_report(engine: Engine, night: Night) -> StageResult:
     missing = missing_pictures()
     if missing:
         failed.append(f"the reports have no charts: {missing}")
-    if night.is_experiment:
-        return StageResult({"reports": len(parts)}, failed)
-    # The night's last stage also removes old nights, and the leftovers of killed or repeated runs.
-    try:
-        tidied = expire_snapshots(night)
-    except StorageError as error:
-        # The night is published; the next night tidies the rest.
-        return StageResult({"reports": len(parts)}, (*failed, f"old nights were not tidied: {error}"))
-    counts = {"reports": len(parts), "nights_retired": len(tidied.retired.nights)}
-    vacuumed = len(tidied.vacuumed.removed) if tidied.vacuumed else 0
-    return StageResult({**counts, "files_vacuumed": vacuumed}, (*failed, *tidied.warnings))
+    return StageResult({"reports": len(parts)}, failed)
 
 
 def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:
@@ -77,7 +65,7 @@ def _faults(night: Night, parts: Mapping[str, Part]) -> Iterator[str]:
 
 def _written(engine: Engine, night: Night, staged: StagedWrite, tables: Sequence[str]) -> dict[str, Part]:
     rows = engine.rows_of_items(tables, partial(_write, night, staged), COMMIT_MESSAGES)
-    gathered = rows.gather("reports", MAX_COMMIT_MESSAGES)
+    gathered = gather_messages(engine, rows, [staged], "reports")
     notes = {row["table"]: row["note"] for row in gathered.to_pylist() if row["note"] is not None}
     parts = parts_of(gathered, "reports")
     return {

@@ -103,6 +103,34 @@ class BuildingSettings(SettingsGroup):
 
 
 @dataclass(frozen=True, slots=True)
+class ScaleSettings(SettingsGroup):
+    """Settings of how a night's work is divided."""
+
+    group = "scale"
+    heading = "How the work is divided"
+
+    table_groups: int = setting(
+        16,
+        "Groups that a run divides its tables into; each group goes on alone. The most a run has.",
+        unit="groups",
+        at_least=1,
+        at_most=32,
+    )
+    local_queries: int = setting(
+        200_000,
+        "Queries of a night up to which a group of tables is worked on without Spark; 0 always uses Spark.",
+        unit="queries",
+        at_least=0,
+    )
+    local_bytes: int = setting(
+        256 * 1024 * 1024,
+        "Bytes of logs, or of segments, up to which they are read without Spark; 0 always uses Spark.",
+        unit="bytes",
+        at_least=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings(SettingsGroup):
     """Settings of the quality gates."""
 
@@ -121,6 +149,14 @@ class GateSettings(SettingsGroup):
         0.5,
         "Largest share of the log's records that may be queries in a form that is not known.",
         title="Most log records not understood",
+        unit="share",
+        at_least=0,
+        at_most=1,
+    )
+    max_without_counters_ratio: float = setting(
+        0.95,
+        "Largest share of the log's records on queries that do not tell what the query scanned.",
+        title="Most log records without counters",
         unit="share",
         at_least=0,
         at_most=1,
@@ -232,10 +268,24 @@ class RetentionSettings(SettingsGroup):
     heading = "What is kept"
 
     nights: int = setting(
-        90,
-        "Nights of every artefact that are kept for each table; its newest night always stays.",
+        366,
+        "Newest nights of advice, reports and proofs that are kept; the newest of each table always stays.",
         unit="nights",
         at_least=1,
+    )
+    workload_days: int = setting(
+        90,
+        "Days for which shapes are kept, with sampled literals; at least workload.look_back_nights.",
+        unit="days",
+        at_least=1,
+        at_most=_MOST_DAYS,
+    )
+    query_days: int = setting(
+        30,
+        "Days for which each query of the logs is kept, with its literals, and the facts of segments.",
+        unit="days",
+        at_least=1,
+        at_most=_MOST_DAYS,
     )
     vacuum_grace_hours: int = setting(
         24,

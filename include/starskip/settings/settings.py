@@ -20,6 +20,7 @@ from starskip.settings.night_groups import (
     NotificationSettings,
     ReportSettings,
     RetentionSettings,
+    ScaleSettings,
 )
 
 _NO_GROUPS = ("families", "kinds")
@@ -41,6 +42,7 @@ class Settings:
     scoring: ScoringSettings = field(default_factory=ScoringSettings)
     latency: LatencySettings = field(default_factory=LatencySettings)
     building: BuildingSettings = field(default_factory=BuildingSettings)
+    scale: ScaleSettings = field(default_factory=ScaleSettings)
     gates: GateSettings = field(default_factory=GateSettings)
     deployment: DeploymentSettings = field(default_factory=DeploymentSettings)
     reports: ReportSettings = field(default_factory=ReportSettings)

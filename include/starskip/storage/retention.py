@@ -1,24 +1,22 @@
 """Expire the nights of an artefact that are past their retention.
 
-Every table keeps its newest nights of each artefact, whatever became of the other tables: the last report of
-a table that a gate has stopped for months stays. One more manifest, without the table's part, removes a
-night; the vacuum removes its files when no reader can still need them.
+Most artefacts keep their newest nights, and each table its newest one, whatever became of the other tables:
+the last report of a table that a gate has stopped for months stays. Artefacts that hold literals of queries
+keep nights by days instead, and no table's stay for longer. One more manifest, without the table's part,
+removes a night; the vacuum removes its files when no reader can still need them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
 from uuid import uuid4
 
 from starskip.errors import CommitConflict, StorageError
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage import StoredObject
-
-_NOT_BY_TABLE = ("rejected_records",)
-"""A table name here may be any word of a log, and each would keep nights of its own for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +59,24 @@ def retire_nights(
     store: ArtefactStore,
     *,
     nights: int,
+    days: Mapping[str, int],
     now: datetime,
     grace: timedelta,
     created_by: str,
     tables: Collection[str] | None = None,
     dry_run: bool = False,
 ) -> Retired:
-    """Remove all but the newest ``nights`` of each artefact and table; with ``dry_run`` only report.
+    """Remove all but the newest ``nights`` of each artefact; with ``dry_run`` only report.
 
+    ``days``: by artefact, how many days back from the newest night of all these artefacts its nights are kept
+    instead; they go whatever ``tables`` says, and the newest of a table too.
     ``now`` is the store's own time (``store_clock``), by which its objects are stamped.
-    ``tables``: the only ones to touch; None means all. Artefacts that are not divided by table go whatever
-    ``tables`` says. A night with anything published within ``grace`` before ``now`` is left alone: it is
-    being run again. A reader keeps the files that its snapshot names until a vacuum with the same grace. Cut
-    short at any moment everything stays readable, and the next call goes on. Raises ValueError if no night
-    would be kept, and StorageError if the store cannot be listed.
+    ``tables``: the only ones of which other artefacts are touched; None means all.
+
+    A night with anything published within ``grace`` before ``now`` is left alone: it is being run again. A
+    reader keeps the files that its snapshot names until a vacuum with the same grace. Cut short at any moment
+    everything stays readable, and the next call goes on. Raises ValueError if no night would be kept, and
+    StorageError if the store cannot be listed.
     """
     if nights < 1:
         raise ValueError("retention must keep at least one night")
@@ -83,24 +85,23 @@ def retire_nights(
     left_alone: list[tuple[str, str]] = []
     listed = {artefact: store.manifests(artefact) for artefact in store.artefacts()}
     busy = _busy_nights(listed.values(), now - grace)
+    newest_day = newest_night((night for each in days for night in listed.get(each, ())), now)
     for artefact, manifests in listed.items():
-        past = set(sorted(manifests)[:-nights]) - busy
+        by_days = artefact in days
+        past = (
+            nights_before(manifests, newest_day, days[artefact])
+            if by_days
+            else set(sorted(manifests)[:-nights])
+        ) - busy
         if not past:
             continue
         try:
-            newest = {
-                night: store.chain(artefact, night).newest_whole(versions)
-                for night, versions in manifests.items()
-            }
-            of_nights = {night: found.parts if found else {} for night, found in newest.items()}
+            found = _old_parts(store, artefact, manifests, past)
+            old += found if by_days else _without_newest(store, found, manifests, tables)
         except StorageError as error:
             left_alone.append((artefact, str(error)))
             continue
         settled.update(store.chain(artefact, night).key for night in past)
-        wanted = None if artefact in _NOT_BY_TABLE else tables
-        # A night without a readable manifest has nothing left to keep.
-        old += [OldParts(artefact, night, {}) for night in sorted(past) if newest[night] is None]
-        old += [each for each in _old_parts(artefact, of_nights, nights, wanted) if each.run_date in past]
     # Only now is anything published, which would make its night look as if it were being run again.
     for each in [] if dry_run else list(old):
         try:
@@ -111,25 +112,69 @@ def retire_nights(
     return Retired(tuple(old), frozenset(settled), tuple(left_alone))
 
 
+def newest_night(nights: Iterable[str], now: datetime) -> date | None:
+    """Return the newest of the nights that are days, at most tomorrow; None if there is none."""
+    # A night of a far day, run by mistake, must not make all others old.
+    latest = now.date() + timedelta(days=1)
+    return max((day for day in map(_day, nights) if day is not None and day <= latest), default=None)
+
+
+def nights_before(nights: Iterable[str], newest: date | None, days: int) -> set[str]:
+    """Return the nights that lie ``days`` or more before ``newest``; none of what is no day."""
+    if newest is None:
+        return set()
+    return {night for night in nights if (day := _day(night)) is not None and (newest - day).days >= days}
+
+
+def _day(night: str) -> date | None:
+    try:
+        return date.fromisoformat(night)
+    except ValueError:
+        return None
+
+
+_Listed = Mapping[str, Mapping[int, StoredObject]]
+
+
 def _old_parts(
-    artefact: str,
-    of_nights: Mapping[str, Mapping[str, Part]],
-    nights: int,
-    wanted: Collection[str] | None,
+    store: ArtefactStore, artefact: str, manifests: _Listed, past: Collection[str]
 ) -> list[OldParts]:
-    newest_first = sorted(of_nights, reverse=True)
-    kept: dict[str, int] = {}
-    old = []
-    for position, night in enumerate(newest_first):
-        doomed = {}
-        for table, part in of_nights[night].items():
-            seen = position if artefact in _NOT_BY_TABLE else kept.get(table, 0)
-            if seen >= nights and (wanted is None or table in wanted):
-                doomed[table] = part
-            kept[table] = kept.get(table, 0) + 1
-        if doomed:
-            old.append(OldParts(artefact, night, doomed))
-    return sorted(old, key=lambda each: each.run_date)
+    """Return all parts of the past nights; none of a night that was emptied before."""
+    found = []
+    for night in sorted(past):
+        newest = store.chain(artefact, night).newest_whole(manifests[night])
+        # A night without a readable manifest has nothing left to keep.
+        if newest is None or newest.parts:
+            found.append(OldParts(artefact, night, newest.parts if newest else {}))
+    return found
+
+
+def _without_newest(
+    store: ArtefactStore, found: Sequence[OldParts], manifests: _Listed, tables: Collection[str] | None
+) -> list[OldParts]:
+    """Return the parts of ``tables`` (None: of all) of which there is a newer night."""
+    missing = {table for each in found for table in each.parts}
+    newest: dict[str, str] = {}
+    # One night is read in all, unless a table is missing in it: a year of nights may be kept.
+    for night in sorted(manifests, reverse=True):
+        if not missing:
+            break
+        manifest = store.chain(found[0].artefact, night).newest_whole(manifests[night])
+        of_night = missing.intersection(manifest.parts if manifest else ())
+        newest |= dict.fromkeys(of_night, night)
+        missing -= of_night
+    kept = [
+        (
+            each,
+            {
+                table: part
+                for table, part in each.parts.items()
+                if newest.get(table, each.run_date) != each.run_date and (tables is None or table in tables)
+            },
+        )
+        for each in found
+    ]
+    return [replace(each, parts=parts) for each, parts in kept if parts or not each.parts]
 
 
 def _busy_nights(listed: Iterable[Mapping[str, Mapping[int, StoredObject]]], since: datetime) -> set[str]:

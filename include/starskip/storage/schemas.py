@@ -32,6 +32,9 @@ DAMAGED_SEGMENTS = pa.schema(
     [("table", pa.string()), ("source_file", pa.string()), ("reason", pa.string()), ("detail", pa.string())]
 )
 
+TABLE_FACTS_COUNTS = pa.schema([("table", pa.string()), ("counts", pa.string())])
+"""One row a column of a table, of QUERIES_COUNTS one a table: what a gate counts in the artefact, as JSON."""
+
 LOG_RECORDS = pa.schema(
     [
         ("kind", pa.string()),
@@ -76,6 +79,7 @@ user's log format. ``source_position`` is the byte in the decompressed file wher
 """
 
 QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason", "wrappers")])
+QUERIES_COUNTS = TABLE_FACTS_COUNTS
 REJECTED_RECORDS = pa.schema(
     [
         LOG_RECORDS.field(name)

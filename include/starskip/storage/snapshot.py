@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -11,6 +12,7 @@ import pyarrow.dataset as pads
 from starskip.errors import StorageError, printable
 from starskip.storage.checked_parquet import require_columns, require_own
 from starskip.storage.manifest import DataFile, Manifest, Part
+from starskip.storage.staged_write import StagedWrite
 from starskip.storage.storage import Storage
 
 
@@ -88,6 +90,12 @@ class Snapshot:
         if content is None:
             raise _missing(file.name)
         return content
+
+
+def staged_rows(staged: StagedWrite, table: str, files: Iterable[DataFile]) -> Snapshot:
+    """Return the rows of staged files, which no published manifest names yet."""
+    manifest = Manifest(0, "", datetime.min.replace(tzinfo=UTC), "", {table: Part(tuple(files))})
+    return Snapshot(staged.storage, staged.artefact, manifest, staged.schema)
 
 
 def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
+from starskip.night.quality.check_stage import check_stage
 
 pytestmark = pytest.mark.quality
 STAGE = "parse_query_logs"
@@ -39,6 +40,11 @@ def most_records_not_understood(lab):
     log_says(lab, records=2000, not_understood={"not_a_query": 1001})
 
 
+def most_records_without_counters(lab):
+    log = lab.properties("queries")["log"]
+    log_says(lab, other={"no_entries": 15 * log["queries"], "multi_stage": 5 * log["queries"]})
+
+
 def more_queries_than_the_log_held(lab):
     log_says(lab, queries=10)
 
@@ -65,6 +71,7 @@ CASES = {
     "log of {table}: share of records that may be queries in a form that is not known": (
         most_records_not_understood
     ),
+    "log of {table}: share of the records on queries that tell no counters": most_records_without_counters,
     "queries of the log that {table} is read from: lost, or kept twice": more_queries_than_the_log_held,
     "queries of {table}: taken twice from one place of the log": query_twice,
     "queries of {table}: rows of other tables": partial(spoilt_field, "table", "orders"),
@@ -104,3 +111,16 @@ def test_counters_and_time_that_the_format_does_not_carry(lab):
     unknown = dict.fromkeys([*COUNTERS, "logged_at"])
     lab.spoil("queries", lambda rows: [row.update(unknown) for row in rows])
     assert lab.failed(STAGE) == []
+
+
+@pytest.mark.parametrize(("earlier", "is_noted"), [([], False), ([900, 200, 1], False), ([9, 12, 10], True)])
+def test_another_number_of_queries_than_usual_is_noted_and_stops_nothing(lab, earlier, is_noted):
+    lab.publish("queries", properties={**lab.properties("queries"), "earlier_queries": earlier})
+    (check,) = (
+        check
+        for verdict in check_stage(lab.night, STAGE)
+        for check in verdict.checks
+        if check.check == "queries of lineitem: as a multiple of the median of the week before"
+    )
+    assert check.success
+    assert check.observed == ("nothing" if not earlier else "4.615" if not is_noted else "92.3")

@@ -14,11 +14,13 @@ from starskip.advisor.cost.alternatives import Candidates, without_idle_paths
 from starskip.advisor.cost.estimation_votes import estimation_votes
 from starskip.advisor.cost.leapfrog_votes import leapfrog_votes
 from starskip.advisor.cost.proposed_sets import VoteRules
+from starskip.advisor.cost.sampled_segments import SampledSegment, SegmentSource, sample_segments
 from starskip.advisor.cost.segment_estimates import (
     InstanceShare,
     SegmentState,
     estimate_segment,
     merge_estimates,
+    weighted_estimates,
 )
 from starskip.advisor.cost.voting_shapes import is_selective, voting_shapes
 from starskip.advisor.families.access_rules import AccessRules, access_rules
@@ -27,9 +29,9 @@ from starskip.advisor.families.family import Family
 from starskip.advisor.families.index import Index, by_column, drop_of
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.execution.engine import Engine, Rows
+from starskip.execution.engine_tasks import EngineTasks
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import TarLimits
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments
 from starskip.pinot.segments.segment_layout import read_segment_layout
 from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
 from starskip.pinot.target_version import REGEXP_DICTIONARY_VALUES
@@ -174,19 +176,32 @@ def table_plans(
 
 
 def planned_votes(
-    engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
+    engine: Engine,
+    plans: Mapping[str, TablePlan],
+    samples: Sequence[SampledSegment] | None,
+    settings: Settings,
 ) -> Rows:
-    """Return VOTES of all plans, from evenly spread segments and rows of each table.
+    """Return VOTES of all plans, from the rows of ``samples``, which are in the order of their tables.
 
-    Strategy estimation takes them from cardinalities; so does any other strategy if there are no segments
-    (``segments_root`` empty).
+    Strategy estimation takes them from cardinalities; so does any other strategy without samples (None).
     """
-    if settings.scoring.strategy == "estimation" or not segments_root:
+    if settings.scoring.strategy == "estimation" or samples is None:
         return engine.rows_of_items(sorted(plans), partial(_estimation, plans, _vote_rules(settings)), VOTES)
-    files = sampled_files(segments_root, plans, settings)
-    samples = list(_samples(files, settings))
-    estimates = engine.rows_of_items(samples, partial(_estimate, plans), ESTIMATES)
+    items = list(_samples(samples, settings))
+    estimates = engine.rows_of_items(items, partial(_estimate, plans), ESTIMATES)
     return estimates.merge(["table", "shape_id"], partial(_votes, plans), VOTES)
+
+
+def choose_segments(
+    engine: Engine, plans: Mapping[str, TablePlan], segments: SegmentSource, settings: Settings
+) -> list[SampledSegment]:
+    """Return the segments of each table on which its queries are simulated, in the order of their tables."""
+
+    def chosen(plan: TablePlan) -> list[SampledSegment]:
+        return sample_segments(segments(plan.table), plan.shapes(), settings.scoring.max_sampled_segments)
+
+    found = EngineTasks(engine).run_tasks("segments", [plans[table] for table in sorted(plans)], chosen)
+    return [each for of_table in found for each in of_table]
 
 
 def _vote_rules(settings: Settings) -> VoteRules:
@@ -207,44 +222,36 @@ def _estimation(
         yield from votes.to_batches()
 
 
-def sampled_files(segments_root: str, tables: Iterable[str], settings: Settings) -> list[SegmentFile]:
-    """Return evenly spread segments of each table, the same ones at every run."""
-    files: list[SegmentFile] = []
-    for table in sorted(tables):
-        of_table = list_segments(segments_root, [table])
-        count = min(len(of_table), settings.scoring.max_sampled_segments)
-        files.extend(of_table[position * len(of_table) // count] for position in range(count))
-    return files
-
-
 @dataclass(frozen=True, slots=True)
 class _Sample:
-    """A segment to simulate on: number ``position`` of ``segments``, with at most ``rows`` rows of it."""
+    """A segment to simulate on, with at most ``rows`` rows of it."""
 
-    file: SegmentFile
-    position: int
-    segments: int
+    segment: SampledSegment
     rows: int
     max_simulations: int
 
     def share(self, shapes: Sequence[ShapeWorkload]) -> InstanceShare:
         """Return the instances that belong to this segment."""
-        simulations = sum(len(shape.instances) for shape in shapes) * self.segments
-        every = min(-(-simulations // self.max_simulations), self.segments)
-        return InstanceShare(max(every, 1), self.position)
+        simulations = sum(len(shape.instances) for shape in shapes) * self.segment.segments
+        every = min(-(-simulations // self.max_simulations), self.segment.segments)
+        return InstanceShare(max(every, 1), self.segment.position)
+
+    @property
+    def place(self) -> float:
+        """Where the rows of a large segment are read, from 0 to 1: far apart in segments that are near."""
+        digits = f"{self.segment.position:b}"
+        return float((int(digits[::-1], 2) + 0.5) / 2 ** len(digits))
 
 
-def _samples(files: Sequence[SegmentFile], settings: Settings) -> Iterator[_Sample]:
-    for _, of_table in groupby(files, key=lambda file: file.table):
-        segments = list(of_table)
-        rows = max(settings.scoring.window_rows_per_table // len(segments), _MIN_WINDOW_ROWS)
-        for position, file in enumerate(segments):
-            yield _Sample(file, position, len(segments), rows, settings.scoring.max_simulations_per_table)
+def _samples(segments: Sequence[SampledSegment], settings: Settings) -> Iterator[_Sample]:
+    for segment in segments:
+        rows = max(settings.scoring.window_rows_per_table // segment.segments, _MIN_WINDOW_ROWS)
+        yield _Sample(segment, rows, settings.scoring.max_simulations_per_table)
 
 
 def _estimate(plans: Mapping[str, TablePlan], samples: Iterable[_Sample]) -> Iterator[pa.RecordBatch]:
     # A task's segments are in order of their tables: one table's shapes are held at a time.
-    for table, of_table in groupby(samples, key=lambda sample: sample.file.table):
+    for table, of_table in groupby(samples, key=lambda sample: sample.segment.file.table):
         plan = plans[table]
         shapes = plan.shapes()
         candidates = plan.voted_candidates(shapes)
@@ -264,11 +271,10 @@ def _estimate_sample(
     columns: Sequence[str],
     candidates: Candidates,
 ) -> pa.RecordBatch:
-    layout = read_segment_layout(sample.file, TarLimits(), whole=False)
-    facts = segment_facts(sample.file, layout)
-    # Of segments that are too large to be read whole, each is read at another place.
-    place = (sample.position + 0.5) / sample.segments
-    whole = read_row_window(sample.file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=place)
+    file = sample.segment.file
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    facts = segment_facts(file, layout)
+    whole = read_row_window(file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=sample.place)
     window = thin_window(whole, sample.rows)
     state = SegmentState(
         rules=plan.rules,
@@ -281,7 +287,8 @@ def _estimate_sample(
     )
     share = sample.share(shapes)
     has_all = whole.rows == whole.segment_rows
-    return estimate_segment(window, state, shapes, candidates, plan.rows, share, has_all_values=has_all)
+    estimates = estimate_segment(window, state, shapes, candidates, plan.rows, share, has_all_values=has_all)
+    return weighted_estimates(estimates, sample.segment.weight)
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

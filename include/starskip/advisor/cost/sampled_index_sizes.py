@@ -9,7 +9,8 @@ from itertools import groupby
 import pyarrow as pa
 
 from starskip.advisor.cost.index_sizes import merge_index_sizes, window_sizes
-from starskip.advisor.cost.planned_votes import TablePlan, sampled_files
+from starskip.advisor.cost.planned_votes import TablePlan
+from starskip.advisor.cost.sampled_segments import SampledSegment
 from starskip.advisor.families.family import Family
 from starskip.execution.engine import Engine
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
@@ -32,10 +33,10 @@ _COLUMNS_AT_ONCE = 64
 
 
 def sampled_index_sizes(
-    engine: Engine, plans: Mapping[str, TablePlan], segments_root: str, settings: Settings
+    engine: Engine, plans: Mapping[str, TablePlan], samples: Sequence[SampledSegment], settings: Settings
 ) -> pa.Table:
-    """Return INDEX_SIZES of the columns that queries filter on, from evenly spread segments."""
-    files = _few_where_large(sampled_files(segments_root, plans, settings))
+    """Return INDEX_SIZES of the columns that queries filter on, from sampled segments."""
+    files = _few_where_large([sample.file for sample in samples])
     size = partial(_sizes, plans, index_format(settings.scoring.pinot_version))
     rows = engine.rows_of_items(files, size, INDEX_SIZES)
     return rows.merge(["table"], merge_index_sizes, INDEX_SIZES).gather("index sizes", _MAX_SIZES)

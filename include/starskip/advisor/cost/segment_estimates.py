@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from starskip.advisor.cost.alternatives import Candidates, DisjunctAlternatives, disjunct_alternatives
 from starskip.advisor.cost.bound_filter import (
@@ -306,6 +307,18 @@ def _unknown_ratio(
         1.0 if isinstance(known, ConstantFilter) else max(float(known.mask.mean()), 1 / binder.window.rows)
     )
     return float(min(max(passed_ratio / known_ratio, LEAST_UNKNOWN_RATIO), 1.0))
+
+
+def weighted_estimates(estimates: pa.RecordBatch, weight: float) -> pa.RecordBatch:
+    """Return ESTIMATES of a segment as those of ``weight`` segments like it."""
+    if weight == 1.0:
+        return estimates
+    columns = dict(zip(estimates.schema.names, estimates.columns, strict=True))
+    for name in ("entries", "ns"):
+        lists = columns[name]
+        columns[name] = pa.ListArray.from_arrays(lists.offsets, pc.multiply(lists.values, weight))
+    columns["simulated_ratio"] = pc.multiply(columns["simulated_ratio"], weight)
+    return pa.record_batch(columns, schema=estimates.schema)
 
 
 def merge_estimates(batches: Iterable[pa.RecordBatch]) -> pa.Table:

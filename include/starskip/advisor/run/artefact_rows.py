@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.night import Night
-from starskip.errors import SourceError, StorageError, printable
+from starskip.advisor.run.night import ADVICE_NIGHTS, Night
+from starskip.errors import SourceError, StorageError, StorageOutage, printable
 from starskip.storage.snapshot import Snapshot
 
 ROWS_A_BATCH = 65_536
@@ -25,6 +26,24 @@ def published(night: Night, artefact: str) -> Snapshot:
             f"no {artefact} of {night.date_text}: run the stages of that night first", source=artefact
         )
     return snapshot
+
+
+def earlier_snapshot(night: Night, artefact: str, table: str) -> Snapshot | None:
+    """Return the artefact of the newest night of the week before that has a part of the table.
+
+    A night that can no longer be read counts as none.
+    """
+    for age in range(1, ADVICE_NIGHTS):
+        day = (night.run_date - timedelta(days=age)).isoformat()
+        try:
+            snapshot = night.store.snapshot(artefact, day)
+        except StorageOutage:
+            raise
+        except StorageError:
+            continue
+        if snapshot is not None and table in snapshot.manifest.parts:
+            return snapshot
+    return None
 
 
 def night_properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:

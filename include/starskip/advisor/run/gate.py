@@ -1,11 +1,13 @@
-"""A gate: its bounded views of one table's artefacts, and its expectations of them."""
+"""A gate: what is counted for it, its bounded views of a table's artefacts, and its expectations of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Literal
+
+import pyarrow.compute as pc
 
 from starskip.advisor.run.expectations import Expectation, View
 from starskip.advisor.run.night import Night
@@ -13,11 +15,37 @@ from starskip.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """A value of each row, and the function that brings values together; nulls are left out."""
+
+    expression: pc.Expression
+    fold: Literal["sum", "min", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Values to count in the rows of an artefact, where they are, for all tables in one pass.
+
+    ``measures`` are folded for each value of the columns ``by``, which must be few. ``key``: the columns
+    whose values no two rows of a table may share.
+    """
+
+    measures: Mapping[str, Measure]
+    key: Sequence[str]
+    by: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Gate:
-    """The views and expectations of a gate; ``views`` returns views of the night's artefacts of one table."""
+    """The views and expectations of a gate; ``views`` returns views of the night's artefacts of one table.
+
+    ``counts``: what the stage counts in its artefact, if that grows with queries or segments; the views take
+    it from ``night.quality.count_rows``.
+    """
 
     views: Callable[[Night, str], Mapping[str, View]]
     expectations: Callable[[Settings], Sequence[Expectation]]
+    counts: Callable[[Night], Counts] | None = None
 
 
 def fields_view(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> View:

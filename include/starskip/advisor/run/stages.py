@@ -31,12 +31,12 @@ STAGES = (
     Stage(
         "collect_segment_metadata",
         artefact="table_facts",
-        beside=("damaged_segments",),
+        beside=("damaged_segments", "table_facts_counts"),
     ),
     Stage(
         "parse_query_logs",
         artefact="queries",
-        beside=("rejected_records", "lake_queries"),
+        beside=("rejected_records", "lake_queries", "queries_counts"),
     ),
     Stage(
         "fit_latency_model",
@@ -91,6 +91,10 @@ STAGES = (
 """The stages in the order of the night."""
 
 STAGE_NAMES = tuple(stage.name for stage in STAGES)
+SHARED = STAGE_NAMES[: STAGE_NAMES.index("fit_latency_model")]
+"""Stages that read what all tables share: the deep store, and the logs."""
+GROUPED = STAGE_NAMES[len(SHARED) :]
+"""Stages of a group of tables, which goes on alone."""
 
 
 def stage_named(name: str) -> Stage:

@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 from starskip.advisor.cost.computed_filters import computed_filters_warning
 from starskip.advisor.cost.facts_source import FactsSource, FoundFacts
 from starskip.advisor.cost.index_sizes import merge_index_sizes, sizes_of
-from starskip.advisor.cost.planned_votes import TablePlan, planned_votes, table_plans
+from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
 from starskip.advisor.cost.read_overviews import FoundSizes
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
+from starskip.advisor.cost.sampled_segments import SampledSegment, listed_segments
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.families import FamilyChoice
 from starskip.advisor.families.family_faults import without_faulty
@@ -250,8 +251,9 @@ def _scored(
     if request.only is not None:
         plans = {table: plan.with_only(request.only) for table, plan in plans.items()}
     engine = LocalEngine(partial(progress, "simulating"))
-    rows = planned_votes(engine, plans, request.segments_root, request.settings)
-    return rows.gather("votes", _MAX_VOTES), _sampled_sizes(request, plans, progress)
+    samples = _samples(request, plans)
+    votes = planned_votes(engine, plans, samples, request.settings).gather("votes", _MAX_VOTES)
+    return votes, _sampled_sizes(request, plans, samples, progress)
 
 
 def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
@@ -262,7 +264,8 @@ def _guessed(request: TuneRequest, progress: Progress) -> TuneAnswer:
         of_table = request.without(left_out)
         overview = found.overviews[table]
         plans = table_plans({table: overview}, partial(_shapes_of, {}), of_table.families, request.settings)
-        sizes = _index_sizes(found, _sampled_sizes(of_table, plans, progress))
+        samples = _samples(of_table, plans)
+        sizes = _index_sizes(found, _sampled_sizes(of_table, plans, samples, progress))
         advice = advice_without_log(
             overview,
             request.column_weights,
@@ -283,13 +286,22 @@ def _facts(
     return request.without(left_out).source.facts(request.tables, in_log, progress)
 
 
-def _sampled_sizes(
-    request: TuneRequest, plans: Mapping[str, TablePlan], progress: Progress
-) -> list[pa.RecordBatch]:
+def _samples(request: TuneRequest, plans: Mapping[str, TablePlan]) -> list[SampledSegment] | None:
+    """Return the segments to simulate on; None if there are none, but packed metadata."""
     if not request.segments_root:
-        return []
+        return None
+    source = partial(listed_segments, request.segments_root)
+    return choose_segments(LocalEngine(), plans, source, request.settings)
+
+
+def _sampled_sizes(
+    request: TuneRequest,
+    plans: Mapping[str, TablePlan],
+    samples: Sequence[SampledSegment] | None,
+    progress: Progress,
+) -> list[pa.RecordBatch]:
     engine = LocalEngine(partial(progress, "sizing"))
-    return list(sampled_index_sizes(engine, plans, request.segments_root, request.settings).to_batches())
+    return list(sampled_index_sizes(engine, plans, samples or (), request.settings).to_batches())
 
 
 def _index_sizes(found: FoundFacts, sampled: Sequence[pa.RecordBatch]) -> pa.Table:

@@ -12,10 +12,10 @@ import pyarrow as pa
 from starskip.advisor.workload.key_sums import KEY_SUMS, MAX_KEYS, BusyKeys, busiest_keys, sum_keys
 from starskip.errors import printable
 from starskip.execution.engine import Rows
-from starskip.storage.commit_messages import MAX_COMMIT_MESSAGES
 
 _KEYS_PER_SHAPE = 2
 """Some texts are no shape, and some shapes have several keys: so many are kept before shapes are known."""
+_MOST_TABLES = 100_000
 
 _BUSY = pa.schema(
     [
@@ -56,7 +56,7 @@ def _busiest(queries: Rows, most: int, held: int, within: Mapping[str, BusyKeys]
     sums = queries.map(partial(sum_keys, within=within or None, max_keys=held), KEY_SUMS)
     rows = sums.merge(["table"], partial(_busy_rows, most, held, within), _BUSY)
     found = {}
-    for row in rows.gather("busy skeletons", MAX_COMMIT_MESSAGES).to_pylist():
+    for row in rows.gather("busy skeletons", _MOST_TABLES).to_pylist():
         table, prefixes = row.pop("table"), np.array(row.pop("prefixes"), np.int64)
         found[table] = BusyKeys(prefixes=prefixes, **row)
     return found

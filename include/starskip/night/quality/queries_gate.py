@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time, timedelta
+from statistics import median
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, present, warn_only
-from starskip.advisor.run.gate import Gate, mapping_of, number_of
+from starskip.advisor.run.gate import Counts, Gate, Measure, mapping_of, number_of
 from starskip.advisor.run.night import Night
-from starskip.night.quality.duplicate_rows import duplicate_rows
-from starskip.night.quality.reduce_rows import (
-    Measure,
+from starskip.night.quality.count_rows import (
+    Row,
     count,
     count_missing,
-    count_unequal,
+    counted_row,
     exact_sum,
-    reduce_rows,
     sum_of,
 )
 from starskip.settings import Settings
@@ -37,27 +37,44 @@ _COUNTERS = (
     "segments_matched",
     "exceptions",
 )
+EARLIER_QUERIES = "earlier_queries"
+"""Property of a table's queries: how many it had in each night of the week before."""
+_WITHOUT_COUNTERS = ("no_entries", "multi_stage")
+"""Reasons of records that are about a query and do not tell what it scanned."""
+_MOST_CHANGE = 5.0
+"""Times as many queries, or as few, as in a usual night: weekends are within it."""
 _MOST_BITS = 63
 """The workload keeps sums as int64, whose last bit is the sign."""
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
     queries = published(night, "queries")
-    row = reduce_rows(queries, table, _measures(table, night.run_date))[0]
+    row, duplicates = counted_queries(night, table)
     log = mapping_of(queries.parts()[table].properties.get("log"))
     records, rejected = number_of(log.get("records")), mapping_of(log.get("rejected"))
     is_rejected = sum(number_of(n) or 0 for n in rejected.values())
     unknown = sum(number_of(n) or 0 for n in mapping_of(log.get("not_understood")).values())
+    others = mapping_of(log.get("other"))
+    without_counters = sum(number_of(others.get(reason)) or 0 for reason in _WITHOUT_COUNTERS)
+    in_log = number_of(log.get("queries")) or 0
     view = {
         **row,
         "has_facts": table in published(night, "table_facts").tables,
         "rejected_ratio": None if records is None else is_rejected / max(records, 1),
         "not_understood_ratio": unknown / max(records or 0, 1),
-        "duplicates": duplicate_rows(queries, table, ["source_file", "source_position"]),
+        "without_counters_ratio": without_counters / max(in_log + without_counters, 1),
+        "usual_ratio": _usual_ratio(queries.parts()[table].properties, row["queries"]),
+        "duplicates": duplicates,
         "unaccounted": _unaccounted(night, queries, table, row["queries"], _kept_in_log(log)),
     }
     sums = [{"counter": name, "bits": sum_of(row, name).bit_length()} for name in _COUNTERS]
     return {"queries": View([view]), "counters": View(sums, "counter")}
+
+
+def _usual_ratio(properties: Mapping[str, Any], queries: int) -> float | None:
+    """Return the table's queries as a multiple of an earlier night's; None if there is no earlier night."""
+    earlier = [number for each in properties.get(EARLIER_QUERIES, ()) if (number := number_of(each))]
+    return queries / median(earlier) if earlier else None
 
 
 def _unaccounted(night: Night, queries: Snapshot, table: str, of_table: int, in_log: float | None) -> float:
@@ -77,7 +94,16 @@ def _kept_in_log(log: Mapping[str, object]) -> float:
     return (number_of(log.get("queries")) or 0) + (number_of(log.get("multi_stage_shares")) or 0)
 
 
-def _measures(table: str, run_date: date) -> dict[str, Measure]:
+def counted_queries(night: Night, table: str) -> tuple[Row, int]:
+    """Return the counts of the table's queries, and the number of queries that were taken twice."""
+    return counted_row(night, "queries", table, _counts(night))
+
+
+def _counts(night: Night) -> Counts:
+    return Counts(_measures(night.run_date), key=["source_file", "source_position"])
+
+
+def _measures(run_date: date) -> dict[str, Measure]:
     text, logged_at, unit = pc.field("query_text"), pc.field("logged_at"), QUERIES.field("logged_at").type
     start = datetime.combine(run_date, time())
     is_outside = (logged_at < pa.scalar(start, unit)) | (
@@ -85,7 +111,6 @@ def _measures(table: str, run_date: date) -> dict[str, Measure]:
     )
     return {
         "queries": Measure(pc.scalar(1), "sum"),
-        "other_tables": count_unequal("table", table),
         "without_text": count((pc.binary_length(text) == 0) | text.is_null()),
         "outside_run_date": count(is_outside),
         "without_position": count_missing("source_position"),
@@ -115,6 +140,22 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
             0,
             settings.gates.max_not_understood_ratio,
         ),
+        between(
+            view,
+            "without_counters_ratio",
+            "log of {table}: share of the records on queries that tell no counters",
+            0,
+            settings.gates.max_without_counters_ratio,
+        ),
+        warn_only(
+            between(
+                view,
+                "usual_ratio",
+                "queries of {table}: as a multiple of the median of the week before",
+                1 / _MOST_CHANGE,
+                _MOST_CHANGE,
+            )
+        ),
         none(view, "unaccounted", "queries of the log that {table} is read from: lost, or kept twice"),
         none(view, "duplicates", "queries of {table}: taken twice from one place of the log"),
         none(view, "other_tables", "queries of {table}: rows of other tables"),
@@ -127,4 +168,4 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
     )
 
 
-QUERIES_GATE = Gate(_views, _expectations)
+QUERIES_GATE = Gate(_views, _expectations, _counts)

@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from starskip.advisor.families.verdict import Reason
-from starskip.advisor.run.artefact_rows import published
+from starskip.advisor.run.artefact_rows import earlier_snapshot, published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -22,6 +22,7 @@ from starskip.advisor.run.expectations import (
     in_set,
     none,
     present,
+    warn_only,
 )
 from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
@@ -32,6 +33,7 @@ from starskip.settings import Settings
 _VERDICTS = ("chosen", "refused", "drop")
 _REASONS = [reason.value for reason in Reason]
 _TOLERANCE = 1e-6
+_MOST_JUMP = 0.25
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
@@ -55,6 +57,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         # Sums of floats: the three may differ where they are equal.
         "low_limit": None if low is None else low - _TOLERANCE,
         "high_limit": None if high is None else high + _TOLERANCE,
+        "jump": _jump(night, table, ratio),
         "chosen": len(chosen) + len(answers) if isinstance(answers, Sequence) else None,
         "rank_faults": _rank_faults(chosen),
         "progressive_gap": None if ratio is None else abs(progressive - ratio),
@@ -71,6 +74,14 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "chosen": View(chosen, "name"),
         "others": View([row for row in rows if row["verdict"] != "chosen"], "name"),
     }
+
+
+def _jump(night: Night, table: str, ratio: float | None) -> float | None:
+    """Return by how much tonight's saving differs from the last night's, as shares; None without one."""
+    earlier = earlier_snapshot(night, "recommendations", table)
+    saving = mapping_of(earlier.parts([table])[table].properties.get("saving")) if earlier else {}
+    before = number_of(saving.get("ratio"))
+    return None if before is None or ratio is None else abs(ratio - before)
 
 
 def _structure(row: Mapping[str, Any]) -> tuple[str, str]:
@@ -111,6 +122,7 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
     return (
         *(present("advice", name, f"{saving}: {name}") for name in ("low", "ratio", "high")),
         between("advice", "ratio", f"{saving}: share of the entries scanned", -1, 1 + _TOLERANCE),
+        warn_only(between("advice", "jump", f"{saving}: its change since the last night", 0, _MOST_JUMP)),
         at_most(
             "advice", "low_limit", "ratio", f"{saving}: low end, and the saving", "no more than the saving"
         ),

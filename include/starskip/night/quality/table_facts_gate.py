@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow.compute as pc
 
+from starskip.advisor.families.families import families_of_night, segment_indexes
+from starskip.advisor.families.family_faults import without_faulty
 from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import Expectation, View, between, in_set, none, warn_only
-from starskip.advisor.run.gate import Gate
+from starskip.advisor.run.gate import Counts, Gate, Measure
 from starskip.advisor.run.night import Night
-from starskip.night.quality.duplicate_rows import duplicate_rows
-from starskip.night.quality.reduce_rows import Measure, count, count_missing, count_unequal, reduce_rows
+from starskip.night.quality.count_rows import count, count_missing, counted
 from starskip.settings import Settings
 
 _REQUIRED = ("segment", "rows", "entries", "data_type", "is_sorted", "has_dictionary", "is_single_value")
@@ -20,8 +21,7 @@ _MOST = 2**31 - 1
 
 
 def _views(night: Night, table: str) -> Mapping[str, View]:
-    facts = published(night, "table_facts")
-    columns = reduce_rows(facts, table, _measures(table), by=["column"])
+    columns, duplicates = counted(night, "table_facts", table)
     segments = max((row["segments"] for row in columns), default=0)
     rows = max((row["rows"] for row in columns if row["segments"] == segments), default=0)
     damaged = published(night, "damaged_segments").parts([table]).get(table)
@@ -30,7 +30,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "segments": segments,
         "rows": rows if segments else None,
         "damaged_ratio": damaged_segments / max(segments + damaged_segments, 1),
-        "duplicates": duplicate_rows(facts, table, ["segment", "column"]),
+        "duplicates": duplicates,
         "other_tables": sum(row["other_tables"] for row in columns),
         "partial_columns": sum(row["segments"] < segments for row in columns),
     }
@@ -44,7 +44,24 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     return {"table": View([whole]), "columns": View(columns, "column"), "fields": View(missing, "field")}
 
 
-def _measures(table: str) -> dict[str, Measure]:
+def _counts(night: Night) -> Counts:
+    indexes, _ = without_faulty(
+        {}, lambda names: segment_indexes(families_of_night(night.without_families(names)).known)
+    )
+    largest = {
+        largest_index(family): Measure(_index_bytes(index), "max")
+        for family, index in indexes.items()
+        if index
+    }
+    return Counts({**_measures(), **largest}, key=["segment", "column"], by=["column"])
+
+
+def largest_index(family: str) -> str:
+    """Return the name of the counted size of the largest index of a family."""
+    return f"largest_{family}"
+
+
+def _measures() -> dict[str, Measure]:
     rows, entries, cardinality = pc.field("rows"), pc.field("entries"), pc.field("cardinality")
     is_single_value = pc.field("is_single_value")
     most_entries = pc.multiply(rows, pc.field("max_values_per_row"))
@@ -61,7 +78,6 @@ def _measures(table: str) -> dict[str, Measure]:
         # A segment without rows may still hold the default value in a dictionary.
         "cardinality_faults": count(cardinality > pc.max_element_wise(entries, 1)),
         "inverted_index_bytes": Measure(_index_bytes("inverted_index"), "min"),
-        "other_tables": count_unequal("table", table),
         **{f"{name}_missing": count_missing(name) for name in _REQUIRED},
     }
 
@@ -116,4 +132,4 @@ def _expectations(settings: Settings) -> Sequence[Expectation]:
     )
 
 
-TABLE_FACTS_GATE = Gate(_views, _expectations)
+TABLE_FACTS_GATE = Gate(_views, _expectations, _counts)

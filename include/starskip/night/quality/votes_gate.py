@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import pyarrow.compute as pc
-
 from starskip.advisor.families.families import reorders
 from starskip.advisor.families.index import parse_index
-from starskip.advisor.run.artefact_rows import published
+from starskip.advisor.run.artefact_rows import earlier_snapshot, published
 from starskip.advisor.run.expectations import (
     Expectation,
     View,
@@ -20,18 +18,22 @@ from starskip.advisor.run.expectations import (
     in_set,
     none,
     present,
+    warn_only,
 )
 from starskip.advisor.run.gate import Gate, fields_view
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.fold_shapes import FOLDED
 from starskip.advisor.workload.shape_workload import UNPARSED, WHOLLY_REDACTED
+from starskip.errors import StorageError, StorageOutage
+from starskip.night.quality.count_rows import sum_of
 from starskip.night.quality.known_columns import KnownColumns, known_columns
-from starskip.night.quality.reduce_rows import Measure, exact_sum, reduce_rows, sum_of
+from starskip.night.quality.queries_gate import counted_queries
 from starskip.settings import Settings
 
 _TOLERANCE_RATIO = 1e-6
 """Savings are sums of floats."""
 _GREATEST = 1e300
+_MOST_GONE_RATIO = 0.5
 _ENTRIES = "entries_scanned_in_filter"
 _SHAPE_COLUMNS = [
     "table",
@@ -75,8 +77,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
 
 
 def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    measures = {"queries": Measure(pc.scalar(1), "sum"), **exact_sum(_ENTRIES)}
-    logged = reduce_rows(published(night, "queries"), table, measures)[0]
+    logged, _ = counted_queries(night, table)
     queries = sum(row["queries"] or 0 for row in shapes)
     # Texts beyond the cap are not checked: the checked ones stand for them.
     looked_at = [row for row in shapes if row["shape_id"] != FOLDED]
@@ -93,8 +94,25 @@ def _workload(night: Night, table: str, shapes: Sequence[Mapping[str, Any]]) -> 
         "logged_entries": sum_of(logged, _ENTRIES),
         # Many queries that scan little, such as joins of small tables, do not mislead the advice.
         "unparsed_ratio": min(ratios),
+        "gone_ratio": _gone_ratio(night, table, {row["shape_id"] for row in shapes}),
         "shapes": len(shapes),
     }
+
+
+def _gone_ratio(night: Night, table: str, shape_ids: Collection[str]) -> float | None:
+    """Return the share of an earlier night's entries whose shapes nobody asked tonight; None without one."""
+    earlier = earlier_snapshot(night, "workload", table)
+    if earlier is None:
+        return None
+    try:
+        rows = earlier.read_table([table], ["shape_id", _ENTRIES]).to_pylist()
+    except StorageOutage:
+        raise
+    except StorageError:
+        return None
+    all_entries = sum(row[_ENTRIES] or 0 for row in rows)
+    gone = sum(row[_ENTRIES] or 0 for row in rows if row["shape_id"] not in shape_ids)
+    return gone / all_entries if all_entries else None
 
 
 def _is_not_understood(shape_id: str) -> bool:
@@ -184,6 +202,15 @@ def _workload_expectations(settings: Settings) -> Sequence[Expectation]:
             "queries of {table}: share without a shape",
             0,
             settings.gates.max_unparsed_ratio,
+        ),
+        warn_only(
+            between(
+                "workload",
+                "gone_ratio",
+                "queries of {table}: share of the last night's entries whose shapes are gone",
+                0,
+                _MOST_GONE_RATIO,
+            )
         ),
         # One row beyond the cap holds the sums of all shapes that it cut.
         between(

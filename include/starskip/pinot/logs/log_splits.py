@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 from starskip.pinot.logs.joined_lines import HEAD_BYTES, is_wrapped
 from starskip.pinot.logs.log_formats import log_formats
 from starskip.pinot.logs.record_start import is_binary
 from starskip.storage.files.file_blocks import Compression, compression_of
 from starskip.storage.files.open_file import file_head
+
+_OPENED_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +44,10 @@ def log_splits(
     """
     if split_bytes < 1:
         raise ValueError(f"split_bytes must be at least 1, not {split_bytes}")
-    return tuple(split for file in files for split in _file_splits(file, split_bytes, message_field, formats))
+    cut = partial(_file_splits, split_bytes=split_bytes, field=message_field, formats=formats)
+    # Each file is opened, which waits for an object store and not for this processor.
+    with ThreadPoolExecutor(_OPENED_AT_ONCE) as pool:
+        return tuple(chain.from_iterable(pool.map(cut, files)))
 
 
 def _file_splits(file: str, split_bytes: int, field: str, formats: tuple[str, ...]) -> list[LogSplit]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.segment_files import SegmentFile
+from starskip.pinot.segments.segment_files import SegmentFile, is_segment
 from starskip.pinot.segments.segment_reader import read_segment_facts
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.path_text import path_text
@@ -16,15 +16,17 @@ from starskip.tables.segment_facts import SegmentFacts
 
 
 def collect_facts(files: Iterable[SegmentFile]) -> Iterator[tuple[pa.Table, pa.Table]]:
-    """Yield, for each file, its TABLE_FACTS rows and its DAMAGED_SEGMENTS rows; one of the two is empty.
+    """Yield, for each segment, its TABLE_FACTS rows and its DAMAGED_SEGMENTS rows; one of the two is empty.
 
-    The map of the stage: a damaged segment is reported, and the others are read.
+    The map of the stage: a damaged segment is reported, and the others are read. A file that is no segment
+    yields nothing.
     """
     for file in files:
         try:
             facts = read_segment_facts(file)
         except DamagedSegment as error:
-            yield TABLE_FACTS.empty_table(), damaged_segment_row(file, error)
+            if is_segment(file):
+                yield TABLE_FACTS.empty_table(), damaged_segment_row(file, error)
         else:
             yield facts_rows(file, facts), DAMAGED_SEGMENTS.empty_table()
 

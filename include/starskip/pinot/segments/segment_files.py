@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.pinot.hybrid_tables import halves_of, with_halves, without_type
+from starskip.pinot.hybrid_tables import halves_of, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.open_file import file_head
@@ -49,20 +49,32 @@ class SegmentFile:
 def list_segments(root: str | Path, tables: Iterable[str] | None = None) -> tuple[SegmentFile, ...]:
     """Return the segment files of ``tables`` (of every table folder when None), by table and name.
 
-    Raises SourceError when the root, an asked-for table or a table's segments are missing.
+    Raises SourceError when the root, an asked-for table or a table's segments are missing. A file whose name
+    does not tell whether it is a segment is opened.
+    """
+    return tuple(
+        file
+        for table, folder in table_folders(root, tables).items()
+        for file in _not_empty(table, folder, filter(is_segment, possible_segments(table, folder)))
+    )
+
+
+def table_folders(root: str | Path, tables: Iterable[str] | None = None) -> dict[str, str]:
+    """Return the folder of each of ``tables`` (of every table when None), in the order of their names.
+
+    Raises SourceError when the root or an asked-for table is missing.
     """
     known = _table_folders(root)
     wanted = _tables_in(known) if tables is None else tuple(sorted(set(tables)))
     if not wanted:
         raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
+    found = {}
     for table in wanted:
-        if folder_of(table, known) is None:
+        if (folder := folder_of(table, known)) is None:
             listing = ", ".join(known) or "none"
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
-    place = str(root).rstrip("/")
-    return tuple(
-        file for table in wanted for file in _segments_of(table, f"{place}/{folder_of(table, known)}")
-    )
+        found[table] = f"{str(root).rstrip('/')}/{folder}"
+    return found
 
 
 def folder_of(table: str, folders: Collection[str]) -> str | None:
@@ -108,24 +120,32 @@ def _table_folders(root: str | Path) -> tuple[str, ...]:
     )
 
 
-def _segments_of(table: str, folder: str) -> list[SegmentFile]:
+def possible_segments(table: str, folder: str) -> list[SegmentFile]:
+    """Return the files of a table's folder that may be its segments, by their names; none is opened.
+
+    Raises SourceError if the folder cannot be listed, or holds no such file.
+    """
     files = []
     try:
         for found in list_folder(folder).files:
-            segment = _segment_name(found)
+            segment = segment_name(found)
             if segment is not None:
                 stamp = (found.modified_ns, found.etag)
                 files.append(SegmentFile(table, segment, found.path, found.size_bytes, *stamp))
     except OSError as error:
         raise SourceError(f"table {table}: cannot read {folder}: {error.strerror}", source=table) from error
-    if not files:
+    table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
+    of_half = [file for file in files if _is_of(file.segment, table_type)]
+    return _not_empty(table, folder, of_half or files)
+
+
+def _not_empty(table: str, folder: str, files: Iterable[SegmentFile]) -> list[SegmentFile]:
+    if not (found := list(files)):
         raise SourceError(
             f"table {table} has no segments: {folder} holds no {', '.join(SEGMENT_SUFFIXES)} file",
             source=table,
         )
-    table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
-    of_half = [file for file in files if _is_of(file.segment, table_type)]
-    return of_half or files
+    return found
 
 
 def _is_of(segment: str, table_type: str | None) -> bool:
@@ -134,7 +154,8 @@ def _is_of(segment: str, table_type: str | None) -> bool:
     return (table_type == "REALTIME") == (_OF_REALTIME.fullmatch(segment) is not None)
 
 
-def _segment_name(file: FileIdentity) -> str | None:
+def segment_name(file: FileIdentity) -> str | None:
+    """Return the name of a file's segment, None for another file; a bare name is opened to find out."""
     name = file.path.rpartition("/")[2]
     if name.startswith("."):
         return None
@@ -142,9 +163,16 @@ def _segment_name(file: FileIdentity) -> str | None:
         if name.endswith(suffix):
             return name.removesuffix(suffix)
     # Pinot's own deep store keeps a segment under its bare name, which may hold dots.
-    if "." not in name:
-        return name if _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC else None
-    return name if not name.endswith(_NEVER_SEGMENTS) and _is_gzipped_tar(file.path) else None
+    return None if name.endswith(_NEVER_SEGMENTS) else name
+
+
+def is_segment(file: SegmentFile) -> bool:
+    """Return whether a possible segment is one: a file under a bare name is opened, and may be anything."""
+    if file.path.endswith(SEGMENT_SUFFIXES):
+        return True
+    if "." not in file.segment:
+        return _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC
+    return _is_gzipped_tar(file.path)
 
 
 def _is_gzipped_tar(path: str) -> bool:
@@ -167,20 +195,18 @@ def _head(path: str, length: int) -> bytes:
 
 
 def segment_listing(
-    segments_root: str, tables: Collection[str] | None, hybrids: Collection[str] = ()
+    segments_root: str, tables: Collection[str] | None
 ) -> tuple[list[SegmentFile], list[str]]:
     """Return the files of ``tables``, of all for None, and warnings of missing segments.
-
-    ``hybrids``: tables whose halves are taken instead of them.
 
     With None, a table without segments gives a warning. Raises SourceError for a requested table without
     segments, and if no table has any.
     """
     if tables is not None:
-        return list(list_segments(segments_root, with_halves(tables, hybrids))), []
+        return list(list_segments(segments_root, tables)), []
     files: list[SegmentFile] = []
     warnings: list[str] = []
-    for table in with_halves(segment_tables(segments_root), hybrids):
+    for table in segment_tables(segments_root):
         try:
             files.extend(list_segments(segments_root, [table]))
         except SourceOutage:

@@ -25,8 +25,8 @@ from starskip.advisor.families.star_tree.recommend.combinations import (
     value_codes,
 )
 from starskip.advisor.families.star_tree.recommend.cuboids import Cuboids, Dimensions
-from starskip.advisor.families.star_tree.recommend.value_hash import spread, value_hashes
 from starskip.skipping.splitmix64 import Hashes
+from starskip.skipping.value_hash import spread, value_hashes
 
 _SPACE = float(1 << 64)
 _BATCH_ROWS = 1 << 18

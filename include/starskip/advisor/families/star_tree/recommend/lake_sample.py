@@ -27,8 +27,8 @@ from starskip.advisor.families.star_tree.recommend.rows_summary import (
 )
 from starskip.advisor.families.star_tree.recommend.segment_sample import limited_dimensions
 from starskip.advisor.families.star_tree.recommend.table_sample import TablePart, TableSample
-from starskip.advisor.families.star_tree.recommend.value_hash import spread
 from starskip.errors import CapExceeded, SourceError, StorageError, printable
+from starskip.skipping.value_hash import spread
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.source_table import ROWS_PER_BATCH, SourceChunk, SourceTable
 from starskip.storage.manifest import DataFile

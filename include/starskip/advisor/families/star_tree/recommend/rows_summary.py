@@ -15,8 +15,8 @@ from starskip.advisor.families.star_tree.recommend.combination_sketch import (
 )
 from starskip.advisor.families.star_tree.recommend.combinations import Positions
 from starskip.advisor.families.star_tree.recommend.cuboids import Dimensions
-from starskip.advisor.families.star_tree.recommend.value_hash import value_hashes
 from starskip.errors import StorageError
+from starskip.skipping.value_hash import value_hashes
 from starskip.storage.checked_parquet import checked_parquet, opened_parquet
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite

@@ -1,0 +1,88 @@
+"""Check what a deployment's Airflow has for the night: connections by their usual names, and a pool."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from dataclasses import fields
+from inspect import signature
+
+from airflow.models.pool import Pool
+from airflow.sdk import BaseHook
+from airflow.sdk.exceptions import AirflowException
+from sqlalchemy.exc import SQLAlchemyError
+
+from starskip.airflow.airflow_database import APPLY_POOL
+from starskip.airflow.connections import Connections, PinotConnections
+from starskip.airflow.nightly_dag import index_advisor_dag
+from starskip.night.doctor.finding import FAILED, OK, WARNING
+
+_SPARK = str(signature(index_advisor_dag).parameters["spark_conn_id"].default)
+_SPARK_TYPES = ("spark",)
+_KNOWN = " or ".join(_SPARK_TYPES)
+_CONTEXT = "_AIRFLOW_PROCESS_CONTEXT"
+_SEE = "docs/operate.md, Connections"
+
+
+def check_connections(environment: MutableMapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Say which connections there are; put their keys into ``environment``, as each task does.
+
+    Raises ConfigError for one that cannot be read.
+    """
+    with _as_a_server():
+        spark = _type_of(_SPARK)
+        if spark in _SPARK_TYPES:
+            yield OK, f"{_SPARK} is of type {spark}"
+        else:
+            found = "is missing or cannot be read" if spark is None else f"is of type {spark or 'none'}"
+            yield FAILED, f"{_SPARK} {found}, and jobs are submitted by one of type {_KNOWN}: {_SEE}"
+        given = (Connections(), PinotConnections())
+        for name in (getattr(each, field.name) for each in given for field in fields(each)):
+            kind = _type_of(name)
+            words = "is not there: the environment counts" if kind is None else f"is of type {kind or 'none'}"
+            yield OK, f"{name} {words}"
+        for each in given:
+            each.use(environment)
+
+
+def check_pool() -> Iterator[tuple[str, str]]:
+    """Say whether the pool of the DAG that applies advice is there."""
+    name, slots, words = APPLY_POOL
+    try:
+        found = Pool.get_pool(name)
+    except SQLAlchemyError as error:
+        yield (
+            WARNING,
+            f"Airflow's database cannot be asked ({type(error).__name__}): airflow db check says why",
+        )
+        return
+    if found is None:
+        yield (
+            WARNING,
+            f'to apply advice one table at a time: airflow pools set {name} {slots} "{words}"',
+        )
+    else:
+        yield OK, f"pool {name} has {found.slots} slot(s)"
+
+
+def _type_of(name: str) -> str | None:
+    """Return the type of a connection, None if it is not there or cannot be read."""
+    try:
+        return BaseHook.get_connection(name).conn_type or ""
+    except (AirflowException, ValueError):
+        return None
+
+
+@contextmanager
+def _as_a_server() -> Iterator[None]:
+    """Let Airflow look into its database, too, which tasks reach over its API."""
+    former = os.environ.get(_CONTEXT)
+    os.environ[_CONTEXT] = "server"
+    try:
+        yield
+    finally:
+        if former is None:
+            os.environ.pop(_CONTEXT)
+        else:
+            os.environ[_CONTEXT] = former

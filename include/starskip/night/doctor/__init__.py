@@ -1,0 +1,1 @@
+"""The checks of ``starskip doctor``: a configuration against the deployment that it describes."""

@@ -1,0 +1,135 @@
+"""Groups of a night's tables that go on alone, and the engine that each stage of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_tables
+from starskip.advisor.run.night import Night
+from starskip.advisor.run.stages import GROUPED, stage_named
+from starskip.advisor.workload.spark_events.event_logs import event_log_files
+from starskip.errors import MissingSource
+from starskip.night.night_logs import night_logs, night_paths
+from starskip.pinot.segments.segment_files import possible_segments, table_folders
+from starskip.storage.files.open_file import file_head
+
+EngineName = Literal["local", "spark"]
+
+_TABLES_A_GROUP = 8
+"""Tables that a group may have before there is a second one: each group costs tasks of its own."""
+_QUERIES_OF_A_TABLE = 20_000
+"""Work on a table, however few its queries are, in queries."""
+_MOST_LOCAL_SEGMENTS = 5_000
+_ON_THE_LAKE = GROUPED[GROUPED.index("select_indexes") : GROUPED.index("write_report")]
+"""Stages that measure, build or prove indexes on the files of lake tables, which takes Spark."""
+
+
+def table_groups(night: Night) -> list[list[str]]:
+    """Return the night's tables in groups of about equal work, at most ``scale.table_groups`` of them.
+
+    Tables of the lake have groups of their own, and so have tables with too many queries for one process.
+    """
+    tables = usable_tables(night, "queries", GROUPED[0])
+    snapshot = night.store.snapshot("queries", night.date_text)
+    parts = snapshot.parts(tables) if snapshot else {}
+    queries = {table: sum(file.rows or 0 for file in parts[table].files) for table in tables}
+    limit = night.settings.scale.local_queries
+    kinds: dict[tuple[bool, bool], list[str]] = {}
+    for table in tables:
+        kinds.setdefault((table in night.lake_tables, queries[table] > limit), []).append(table)
+    most = night.settings.scale.table_groups
+    found: list[list[str]] = []
+    for of_kind in kinds.values():
+        share = max(1, most * len(of_kind) // len(tables))
+        count = min(share, -(-len(of_kind) // _TABLES_A_GROUP))
+        found += _divided(of_kind, {table: queries[table] + _QUERIES_OF_A_TABLE for table in of_kind}, count)
+    return sorted(sorted(group) for group in found)
+
+
+def _divided(tables: Iterable[str], work: dict[str, int], count: int) -> list[list[str]]:
+    """Give each table, the largest first, to the group with the least work."""
+    groups: list[list[str]] = [[] for _ in range(count)]
+    for table in sorted(tables, key=lambda table: (-work[table], table)):
+        min(groups, key=lambda group: sum(work[each] for each in group)).append(table)
+    return groups
+
+
+def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
+    """Withdraw what an earlier run of this night has published of tables that it no longer has.
+
+    A table that a gate has stopped is not gone: what stands on it stays. A run for some tables alone says
+    nothing about others.
+    """
+    if night.tables is not None:
+        return
+    left = {table for group in groups for table in group} | flagged_tables(night).keys()
+    stages = map(stage_named, GROUPED)
+    names = {name for stage in stages for name in (stage.artefact, *stage.beside, f"gate_{stage.name}")}
+    for artefact in (*sorted(names), STOPPED):
+        snapshot = night.store.snapshot(artefact, night.date_text)
+        if snapshot and (gone := set(snapshot.tables) - left):
+            night.store.publish(
+                artefact,
+                night.date_text,
+                {},
+                replace="tables",
+                remove=gone,
+                created_at=night.started_at,
+                created_by=night.run_id,
+            )
+
+
+def stage_engine(night: Night, stage: str) -> EngineName:
+    """Return what runs a stage of the night's tables: Spark, or this process where there is little work.
+
+    Sources that are missing are little work, which the stage will tell.
+    """
+    scale = night.settings.scale
+    try:
+        if stage == "collect_segment_metadata":
+            is_small = _are_few_segments(night, scale.local_bytes)
+        elif stage == "parse_query_logs":
+            is_small = _are_small_logs(night, scale.local_bytes)
+        else:
+            is_small = _are_few_queries(night, scale.local_queries)
+    except MissingSource:
+        is_small = True
+    on_the_lake = stage in _ON_THE_LAKE and any(map(night.wants, night.lake_tables))
+    return "local" if is_small and not on_the_lake else "spark"
+
+
+def _are_few_segments(night: Night, most_bytes: int) -> bool:
+    """Return whether the segments are few and small; a large deep store is listed no further than that."""
+    if not night.segments_root or not most_bytes:
+        return bool(most_bytes)
+    files = found_bytes = 0
+    for table, folder in table_folders(night.segments_root).items():
+        if not night.wants(table):
+            continue
+        for file in possible_segments(table, folder):
+            files, found_bytes = files + 1, found_bytes + file.size_bytes
+        if files > _MOST_LOCAL_SEGMENTS or found_bytes > most_bytes:
+            return False
+    return True
+
+
+def _are_small_logs(night: Night, most_bytes: int) -> bool:
+    neighbours = night.settings.log.read_neighbouring_days
+    files = [*night_logs(night.log_paths, night.run_date, neighbours=neighbours).files]
+    if night.event_log_paths:
+        paths, _ = night_paths(night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours)
+        files += event_log_files(paths)
+    found_bytes = 0
+    for file in files:
+        found_bytes += file_head(file, 0)[1]
+        if found_bytes > most_bytes:
+            return False
+    return bool(most_bytes)
+
+
+def _are_few_queries(night: Night, most: int) -> bool:
+    snapshot = night.store.snapshot("queries", night.date_text)
+    parts = snapshot.parts() if snapshot else {}
+    wanted = [part for table, part in parts.items() if night.wants(table)]
+    return sum(file.rows or 0 for part in wanted for file in part.files) <= most if most else False
