@@ -35,7 +35,7 @@ night ui bench-cluster: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CUR
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-cluster bench-intersection bench-install requirements wheel settings-page ui clean bench-backfills bench-what-if
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-cluster bench-intersection bench-install requirements wheel archive settings-page ui clean bench-backfills bench-what-if
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -160,6 +160,14 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
 # The list of what it depends on is that of an environment with the pinned versions, whose licences are in it.
+archive: $(INSTALLED) ## Pack a Python environment with Starskip for nodes of YARN or EMR that have none: dist/environment.tar.gz
+	@rm -rf .venv/archive
+	@.venv/bin/uv build --quiet --wheel --out-dir .venv/archive/wheel
+	@.venv/bin/uv venv --quiet --relocatable --python $(PYTHON) .venv/archive/environment
+	@grep -v '^-e' requirements.txt | .venv/bin/uv pip install --quiet --python .venv/archive/environment .venv/archive/wheel/*.whl -c -
+	@mkdir -p dist
+	@tar -C .venv/archive/environment -czf dist/environment.tar.gz .
+
 wheel: $(INSTALLED) ## Build the release into dist: wheel, source distribution, and the list of what it depends on (SBOM)
 	@rm -rf dist .venv/release
 	@.venv/bin/uv build --quiet --out-dir dist
@@ -177,7 +185,7 @@ settings-page: $(INSTALLED) ## Write docs/settings.md anew, out of the declarati
 ui: java $(INSTALLED) $(CLASSES) $(DELTA) $(LAKE) ## Start Airflow's web page for this checkout, until Ctrl-C (PORT=8080)
 	@$(PYTHON) -m starskip.airflow.airflow_ui --port "$(PORT)"
 
-clean: ## Remove what nights and tools have made; .venv and .matrix stay
+clean: ## Remove what nights and tools have made; .venv, .matrix and .submitters stay
 	rm -rf .airflow night spark-warehouse dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(DELTA): $(INSTALLED)

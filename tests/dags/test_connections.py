@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -141,8 +142,12 @@ def test_what_is_secret_is_masked_in_logs(connections: Any, monkeypatch: pytest.
 def test_a_connection_that_the_provider_would_take_for_another_cluster_is_refused(
     connections: Any, monkeypatch: pytest.MonkeyPatch, written: str, message: str
 ) -> None:
-    from starskip.airflow.spark_stage_operator import _connection
+    from starskip.airflow.submitters.spark import submitting
+    from starskip.airflow.submitters.spark_job import SparkJob
+    from starskip.airflow.submitters.target import target_of
 
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", written)
-    with pytest.raises(ConfigError, match=f"spark_default {message}.*: give it as JSON"):
-        _connection("spark_default")
+    said = f"spark_default {message}.*: give it as JSON"
+    with pytest.raises(ConfigError, match=said), ExitStack() as stack:
+        target = target_of("spark_default", "votes")
+        stack.enter_context(submitting(SparkJob("votes", (), "token"), target))

@@ -35,12 +35,13 @@ def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any
     assert len(nightly.tasks) == len(found)
 
 
-def test_every_stage_submits_the_one_file_of_the_package(nightly: Any) -> None:
+def test_every_stage_submits_the_one_file_of_the_package(dag_bag: Any) -> None:
     import starskip
+    from starskip.airflow.submitters.spark_job import SparkJob
 
-    jobs = {task.application for task in nightly.tasks if hasattr(task, "application")}
-    assert jobs == {str(Path(starskip.__file__).parent / "night" / "job" / "run_stage.py")}
-    assert Path(*jobs).is_file()
+    job = SparkJob("votes", (), "token")
+    assert job.local_file == str(Path(starskip.__file__).parent / "night" / "job" / "run_stage.py")
+    assert Path(job.local_file).is_file()
 
 
 def test_stages_and_gates_are_tried_twice_and_the_last_task_runs_whatever_came_before(nightly: Any) -> None:
@@ -212,23 +213,6 @@ def test_settings_travel_where_only_the_job_reads_them(nightly: Any) -> None:
     }
 
 
-def test_a_job_is_submitted_with_its_settings_in_its_environment(
-    nightly: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-
-    submitted = {}
-    monkeypatch.setattr(SparkSubmitOperator, "execute", lambda self, _: submitted.update(vars(self)))
-    job = copy.copy(nightly.task_dict["score_votes"])
-    job.__dict__["_hook"] = None
-    job.execute(context_of(nightly, publish="yes", **{"advice.max_indexes": 3}))
-    assert submitted["application_args"][0] == "score_votes"
-    assert submitted["name"] == "score_votes:2026-11-20"
-    assert submitted["env_vars"] == {"STARSKIP_ADVICE__MAX_INDEXES": "3"}
-    assert "--run-date=2026-11-20" in submitted["application_args"]
-    assert not any(argument.startswith("--set") for argument in submitted["application_args"])
-
-
 CONNECTION = '{"conn_type": "aws", "login": "the key", "password": "the SECRET"}'
 
 
@@ -271,7 +255,7 @@ def test_who_only_asks_what_a_run_is_about_gets_no_keys(nightly: Any, keys: Call
 
 
 def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -> None:
-    from starskip.night.stage_job import _night_arguments, _parser
+    from starskip.night.stage_with_receipt import _night_arguments, _parser
     from starskip.reports.write_report import write_report
 
     request = requested(
@@ -279,7 +263,8 @@ def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -
         tables=["lineitem"],
         **{"advice.max_indexes": 3, "workload.query_weights": {"lineitem": 2}},
     )
-    parsed = _night_arguments(_parser(write_report).parse_args(request.job_arguments()))
+    read = _parser(write_report).parse_args(request.job_arguments())
+    parsed = _night_arguments(read, datetime(2026, 11, 21, tzinfo=UTC))
     night = request.night(datetime(2026, 11, 21, tzinfo=UTC))
     of_job = night_from_config(request.config, parsed, request.job_environment())
     settings = of_job.settings
@@ -290,21 +275,6 @@ def test_jobs_and_gates_are_about_the_same_night(nightly: Any, tmp_path: Path) -
     assert frozenset(parsed.tables) == night.tables
     assert settings == night.settings
     assert settings.advice.max_indexes == 3
-
-
-def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> None:
-    from starskip.airflow.spark_stage_operator import failure_reason
-
-    said = [
-        "WARN something",
-        "fit_latency_model: warning: few bins",
-        "fit_latency_model: no queries",
-        "INFO bye",
-    ]
-    assert failure_reason("fit_latency_model", said, "otherwise") == "no queries"
-    stack = ["Traceback (most recent call last):", "ValueError: a bug", "\tat org.apache.spark.Shutdown"]
-    assert failure_reason("fit_latency_model", stack, "otherwise") == "ValueError: a bug"
-    assert failure_reason("fit_latency_model", [], "Cannot execute: x.\nmore") == "Cannot execute: x."
 
 
 @pytest.mark.parametrize(
@@ -326,19 +296,11 @@ def test_the_reason_of_a_failure_is_what_the_job_said_itself(nightly: Any) -> No
 def test_a_job_is_told_what_its_master_asks_for(
     nightly: Any, master: str, is_one_process: bool, is_here: bool
 ) -> None:
-    from starskip.airflow.spark_stage_operator import conf_of_master
+    from starskip.airflow.submitters.spark import conf_of_master
 
     conf = conf_of_master(master)
     assert ("spark.driver.extraJavaOptions" in conf) == is_one_process
     assert ("spark.driver.host" in conf) == is_here
-
-
-def test_the_counts_are_those_of_the_line_that_a_job_ends_with(nightly: Any) -> None:
-    from starskip.airflow.spark_stage_operator import job_counts
-
-    lines = ["noise", '{"stage": "x", "run_date": "2026-11-20", "tables": 2, "lines": 7}', "INFO bye"]
-    assert job_counts(lines) == {"tables": 2, "lines": 7}
-    assert job_counts(["noise"]) == {}
 
 
 def checked(nightly: Any, **given: Any) -> dict[str, Any]:

@@ -17,6 +17,8 @@ from typing import Any
 import psutil
 import pytest
 from job_context import context_of
+from noted_submit import DONE, receipt_text
+from starskip.night.job_receipt import RECEIPTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
@@ -28,12 +30,15 @@ job = next(word for word in words if word.endswith(".py"))
 sys.exit(subprocess.call([sys.executable, "-c", {job!r}, *words[words.index(job):]]))
 """
 JOB = """
-import os, subprocess, sys, time
+import os, shutil, subprocess, sys, time
 worker = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 with open({pids!r}, "a") as file:
     file.write(f"{{os.getppid()}} {{os.getpid()}} {{worker.pid}}\\n")
 if os.path.exists({once!r}):
     worker.kill()
+    token = next(word for word in sys.argv if word.startswith("--receipt=")).partition("=")[2]
+    os.makedirs({receipts!r})
+    shutil.copy({receipt!r}, {receipts!r} + "/" + token + ".json")
     sys.exit(0)
 open({once!r}, "w").close()
 time.sleep(600)
@@ -43,7 +48,11 @@ time.sleep(600)
 @pytest.fixture
 def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A spark-submit whose first job never ends; later ones end at once."""
-    job = JOB.format(pids=str(tmp_path / "pids"), once=str(tmp_path / "once"))
+    receipts = tmp_path / "a" / RECEIPTS / "2026-11-20"
+    receipt = tmp_path / "receipt.json"
+    receipt.write_text(receipt_text(DONE))
+    names = {"pids": "pids", "once": "once", "receipts": receipts, "receipt": receipt}
+    job = JOB.format(**{name: str(tmp_path / place) for name, place in names.items()})
     program = tmp_path / "bin" / "spark3-submit"
     program.parent.mkdir()
     program.write_text(JAVA.format(python=sys.executable, job=job))
@@ -103,17 +112,19 @@ def test_another_try_first_ends_the_job_that_a_killed_try_left(
     nightly: Any, configured_job: Any, house: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     from starskip.airflow.night_request import night_request
+    from starskip.airflow.submitters.spark_job import SparkJob
 
     job = configured_job(house / "night.yaml", "score_votes")
     request = night_request(context_of(nightly), str(house / "night.yaml"))
-    arguments = ["score_votes", *request.job_arguments()]
-    left = subprocess.Popen([house / "bin" / "spark3-submit", job.application, *arguments])
+    arguments = ["score_votes", "--receipt=ofthefirsttry", *request.job_arguments()]
+    file = SparkJob("votes", (), "token").local_file
+    left = subprocess.Popen([house / "bin" / "spark3-submit", file, *arguments])
     other = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(600)", job.application, *arguments[:-1], "--tables=x"]
+        [sys.executable, "-c", "import time; time.sleep(600)", file, *arguments[:-1], "--tables=x"]
     )
     try:
         wait_for(lambda: pids(house))
-        job.execute(context_of(nightly))
+        assert job.execute(context_of(nightly)) == DONE.counts
         assert not any(map(is_alive, pids(house)))
         assert other.poll() is None, "a job of another run was ended"
         assert (

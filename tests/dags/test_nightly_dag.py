@@ -137,7 +137,7 @@ def test_arguments_of_a_dag_pass_through_and_those_of_tasks_lie_over_ours(make: 
     assert dag.tags == {"starskip", "nightly", "eu"}
     job = dag.get_task("score_votes")
     assert (job.owner, job.retries, job.retry_delay) == ("lake", 1, timedelta(minutes=5))
-    assert (job._conn_id, job.connections.store) == ("spark_eu", "store_eu")
+    assert (job.conn_id, job.connections.store) == ("spark_eu", "store_eu")
     assert dag.get_task("check_score_votes").op_args[2].store == "store_eu"
     assert dag.get_task("finish_night").retries == 0
 

@@ -4,45 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from job_context import context_of
+from noted_submit import Submitted, noted_submit, submitted
 from starskip.errors import ConfigError
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config, spark_settings
 
 pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 
 CHECKOUT = Path(__file__).parents[2]
-PROGRAM = """#!/bin/sh
-for word in "$@"; do echo "$word" >> "{folder}/words"; done
-previous=
-for word in "$@"; do
-  if [ "$previous" = --properties-file ]; then
-    cp "$word" "{folder}/properties"; stat -c %a "$word" > "{folder}/mode"
-  fi
-  previous="$word"
-done
-echo '{{"stage": "score_votes", "run_date": "2026-11-20", "tables": 2}}'
-"""
-
-
-@dataclass
-class Submitted:
-    """Command line of a submitted job, and its properties file if there was one."""
-
-    words: list[str] = field(default_factory=list)
-    properties: str | None = None
-    mode: str | None = None
-
-    @property
-    def conf(self) -> dict[str, str]:
-        pairs = zip(self.words, self.words[1:], strict=False)
-        return dict(value.partition("=")[::2] for option, value in pairs if option == "--conf")
-
 
 Submit = Callable[..., Submitted]
 
@@ -52,11 +26,8 @@ def submit(nightly: Any, configured_job: Any, tmp_path: Path, monkeypatch: pytes
     """Submit score_votes to a program that notes its command line."""
     from airflow.sdk import BaseHook
 
-    program = tmp_path / "bin" / "spark3-submit"
-    program.parent.mkdir()
-    program.write_text(PROGRAM.format(folder=tmp_path))
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    programs = noted_submit(tmp_path, tmp_path / "a")
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
 
     def run(extra: Mapping[str, Any], config: str = "") -> Submitted:
         path = tmp_path / "night.yaml"
@@ -70,9 +41,7 @@ def submit(nightly: Any, configured_job: Any, tmp_path: Path, monkeypatch: pytes
         assert BaseHook.get_connection("spark_default").host == "local[2]"
         job = configured_job(path, "score_votes")
         job.execute(context_of(nightly))
-        of_job = {name: tmp_path / name for name in ("words", "properties", "mode")}
-        texts = {name: file.read_text() if file.exists() else None for name, file in of_job.items()}
-        return Submitted((texts["words"] or "").splitlines(), texts["properties"], texts["mode"])
+        return submitted(tmp_path)
 
     return run
 

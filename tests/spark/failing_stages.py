@@ -68,6 +68,9 @@ if __name__ == "__main__":
     sys.argv[1:] = ["--config", str(Path(sys.argv[1])), "--run-date", "yesterday"]
     print(f"no date left with {stage_job(fine)}", flush=True)
     sys.argv[-1] = "2026-11-20"
-    for stage in (fine, bad_input, no_answer, too_much):
+    for stage in (fine, bad_input, no_answer, too_much, a_bug):
+        sys.argv[5:] = [f"--receipt={stage.__name__.replace('_', '')}"]
+        if stage is a_bug:
+            break
         print(f"{stage.__name__} left with {stage_job(stage)}", flush=True)
     stage_job(a_bug)

@@ -8,13 +8,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from starskip.night.job_receipt import read_receipt
+from starskip.storage.local_storage import LocalStorage
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 
 @pytest.fixture(scope="module")
-def jobs(tmp_path_factory: pytest.TempPathFactory) -> subprocess.CompletedProcess[str]:
-    folder = tmp_path_factory.mktemp("jobs")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("jobs")
+
+
+@pytest.fixture(scope="module")
+def jobs(folder: Path) -> subprocess.CompletedProcess[str]:
     config = folder / "night.yaml"
     config.write_text(
         "store: {artefacts: artefacts}\nsources: {log_paths: [logs], segments_root: segments}\n"
@@ -38,6 +44,21 @@ def test_a_stage_that_is_done_prints_its_counts_as_json_and_its_warnings(
     assert '{"stage": "fine", "run_date": "2026-11-20", "rows": 0}' in jobs.stdout.splitlines()
     assert "fine: warning: a warning" in jobs.stderr.splitlines()
     assert "fine left with 0" in jobs.stdout
+
+
+def test_each_job_leaves_a_receipt_with_the_memory_of_its_python_and_its_java(
+    jobs: subprocess.CompletedProcess[str], folder: Path
+) -> None:
+    storage = LocalStorage(folder / "artefacts", None)
+    exit_codes = {"fine": 0, "badinput": 3, "noanswer": 1, "toomuch": 3, "abug": 1}
+    for token, exit_code in exit_codes.items():
+        receipt = read_receipt(storage, "2026-11-20", token)
+        assert receipt is not None, token
+        assert (receipt.exit_code, receipt.engine) == (exit_code, "spark")
+        assert 30e6 < receipt.peak_memory_bytes < 2e9
+        assert receipt.jvm_peak_memory_bytes is not None and 100e6 < receipt.jvm_peak_memory_bytes < 4e9
+        if token == "badinput":
+            assert receipt.problem == "part-5.tar.gz: is damaged; copy it again"
 
 
 def test_an_error_of_ours_on_an_executor_is_one_line_and_exit_code_3(

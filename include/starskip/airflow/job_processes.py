@@ -9,23 +9,29 @@ from contextlib import suppress
 
 import psutil
 
+from starskip.night.job_receipt import RECEIPT_OPTION
+
 _PATIENCE_S = 10.0
 _POLL_S = 0.05
 
 
 def job_processes(command: Sequence[str]) -> list[psutil.Process]:
-    """Return the processes of this user whose command line ends with ``command``.
+    """Return the processes of this user whose command line ends with ``command``, whatever their receipts.
 
-    A job's Java and its Python both end with the job file and our arguments; no other job has the same run
-    and configuration among them.
+    A job's Java and its Python both end with the job file and our arguments; no other job has the same run,
+    tables and configuration among them. Each try of a job has a receipt of its own.
     """
-    wanted, found = list(command), []
+    wanted, found = _but_receipt(command), []
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             is_ours = process.uids().real == os.getuid() and process.pid != os.getpid()
-            if is_ours and process.cmdline()[-len(wanted) :] == wanted:
+            if is_ours and _but_receipt(process.cmdline())[-len(wanted) :] == wanted:
                 found.append(process)
     return found
+
+
+def _but_receipt(command: Sequence[str]) -> list[str]:
+    return [word for word in command if not word.startswith(RECEIPT_OPTION)]
 
 
 def with_descendants(processes: Iterable[psutil.Process]) -> set[psutil.Process]:

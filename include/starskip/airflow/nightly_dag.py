@@ -199,7 +199,7 @@ def check_tables(
     from starskip.airflow.night_outcome import failed_check
     from starskip.night.quality.check_stage import check_stage
 
-    name_group(context, tables)
+    name_group(tables)
     with failing_at_once(context):
         night = _night(context, config, connections, tables)
         verdicts = check_stage(night, stage)

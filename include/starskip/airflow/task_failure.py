@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tempfile import gettempdir
 from typing import Any
 
+from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.airflow.progress_line import show_progress
@@ -80,10 +81,11 @@ def _split(name: str) -> tuple[str, int]:
     return (task, int(place)) if place.isdigit() else (name, -1)
 
 
-def name_group(context: Any, tables: Sequence[str] | None) -> None:
+def name_group(tables: Sequence[str] | None) -> None:
     """Give the pages of Airflow a name for the group whose task runs; a task of no group has none."""
     if tables:
-        context["group_words"] = some_names(tables)
+        # A function that is a task is given a copy of the context.
+        get_current_context()["group_words"] = some_names(tables)  # type: ignore[typeddict-unknown-key]
 
 
 def run_tasks(context: Mapping[str, Any]) -> RunTasks:

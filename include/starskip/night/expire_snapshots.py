@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
 from starskip.errors import StorageError
 from starskip.night.experiments import remove_old_experiments
+from starskip.night.job_receipt import RECEIPTS
 from starskip.settings import Settings
-from starskip.storage.artefact_store import CURRENT
-from starskip.storage.retention import Retired, retire_nights
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
+from starskip.storage.retention import Retired, newest_night, nights_before, retire_nights
 from starskip.storage.store_clock import store_clock
 from starskip.storage.vacuum import VacuumReport, vacuum
 
@@ -51,8 +52,8 @@ class Tidied:
 def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     """Retire the old nights of the tables of ``night``, then vacuum; or only report.
 
-    The vacuum covers all tables: it removes files that no reader of any table can see. Experiments go with
-    the queries of their night. Raises StorageError if the store cannot be listed at all.
+    The vacuum covers all tables: it removes files that no reader of any table can see. Experiments and
+    receipts go with the queries of their night. Raises StorageError if the store cannot be listed at all.
     """
     # If this machine's clock runs ahead, files that a run is writing now would look old.
     now = night.started_at if dry_run else min(night.started_at, store_clock(night.store.storage))
@@ -75,8 +76,30 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     days = night.settings.retention.query_days
-    removed = tuple(remove_old_experiments(night.store, days=days, now=now, grace=grace))
+    removed = [
+        *remove_old_experiments(night.store, days=days, now=now, grace=grace),
+        *_remove_old_receipts(night.store, days=days, now=now, grace=grace),
+    ]
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
+
+
+def _remove_old_receipts(
+    store: ArtefactStore, *, days: int, now: datetime, grace: timedelta
+) -> Iterator[str]:
+    """Remove receipts of nights ``days`` or more before the newest one; yield what was removed.
+
+    One that was written within ``grace`` before ``now``, the store's own time, stays: its job may have been
+    about a night of the past.
+    """
+    storage = store.storage
+    dates = storage.folders_in(RECEIPTS)
+    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
+    newest = newest_night({*dates, *store.run_dates("reports")}, now)
+    for run_date in sorted(nights_before(dates, newest, days)):
+        for each in list(storage.objects_below(f"{RECEIPTS}/{run_date}")):
+            if each.modified_ns < oldest_kept_ns:
+                storage.delete(each.name)
+                yield each.name
 
 
 def tidied_words(night: Night) -> list[str]:

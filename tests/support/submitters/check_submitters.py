@@ -1,0 +1,354 @@
+"""Submit a stage by each provider's own operator; tests/dags/test_submitters.py runs this where they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from cluster_services import Services, cluster_services
+from noted_submit import DONE
+from starskip.airflow.connections import Connections
+from starskip.airflow.spark_stage_operator import SparkStageOperator
+from starskip.errors import BAD_INPUT
+from starskip.night.job_receipt import JobReceipt, read_receipt, write_receipt
+from starskip.storage.local_storage import LocalStorage
+
+CONF = {"spark.executor.memory": "4g"}
+FILES = {"job_file": "s3://b/run_stage.py", "py_files": "s3://b/s.zip,s3://b/t.zip"}
+CLUSTER = {
+    "spark_version": "16.4.x-scala2.13",
+    "spark_env_vars": {"OURS": "1"},
+    "spark_conf": {"spark.x": "1"},
+}
+APPLICATION = {
+    "spec": {"image": "i", "sparkVersion": "4.1.1", "driver": {"env": [{"name": "A", "value": "1"}]}}
+}
+NO_TABLE = replace(DONE, exit_code=BAD_INPUT, counts={}, warnings=(), problem="unknown table nation")
+KINDS = ("livy", "aws", "google_cloud_platform", "databricks", "kubernetes")
+
+
+class State(dict[str, Any]):
+    """The state of a task that Airflow keeps from one try to the next."""
+
+    def set(self, key: str, value: Any) -> None:
+        self[key] = value
+
+
+class Lab:
+    """A night's store, a server of all services, and one task."""
+
+    def __init__(self, folder: Path, services: Services, patch: pytest.MonkeyPatch) -> None:
+        self.folder, self.services, self.patch = folder, services, patch
+        self.receipt: JobReceipt | None = DONE
+        self.state = State()
+        self.task: SparkStageOperator | None = None
+        (folder / "night.yaml").write_text(
+            "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}\n"
+            "spark: {conf: {spark.executor.memory: 4g}}\n"
+        )
+
+    def ran(self, arguments: list[str]) -> None:
+        """Leave the receipt that a job with these arguments leaves."""
+        (token,) = [each.partition("=")[2] for each in arguments if each.startswith("--receipt=")]
+        if self.receipt is not None:
+            write_receipt(LocalStorage(self.folder / "a", None), "2026-11-20", token, self.receipt)
+
+    def connect(self, kind: str, **other: Any) -> None:
+        url = f"http://127.0.0.1:{self.services.port}"
+        of_kind: dict[str, dict[str, Any]] = {
+            "livy": {"host": "127.0.0.1", "port": self.services.port, "extra": FILES},
+            "aws": {
+                "login": "key",
+                "password": "secret",
+                "extra": {
+                    **FILES,
+                    "endpoint_url": url,
+                    "region_name": "eu-central-1",
+                    "application_id": "app",
+                    "execution_role_arn": "arn:aws:iam::111122223333:role/starskip",
+                    "archives": "s3://b/env.tar.gz#environment",
+                },
+            },
+            "google_cloud_platform": {"extra": {**FILES, "project": "p", "region": "europe-west1"}},
+            "databricks": {
+                "host": "127.0.0.1",
+                "port": self.services.port,
+                "schema": "http",
+                "password": "token",
+                "extra": {**FILES, "py_files": "dbfs:/s.whl", "new_cluster": CLUSTER},
+            },
+            "kubernetes": {
+                "extra": {
+                    **FILES,
+                    "job_file": "local:///opt/run_stage.py",
+                    "namespace": "spark",
+                    "spark_application": APPLICATION,
+                    "kube_config": json.dumps(_kube_config(url)),
+                }
+            },
+        }
+        connection = {"conn_type": kind, **of_kind[kind]}
+        connection["extra"] = {**connection["extra"], **other}
+        connection["extra"] = {
+            name: value for name, value in connection["extra"].items() if value is not None
+        }
+        self.patch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))
+
+    def run(self) -> Any:
+        self.task = SparkStageOperator(
+            task_id="score_votes", config=str(self.folder / "night.yaml"), connections=Connections()
+        )
+        at = datetime(2026, 11, 20, 2, tzinfo=UTC)
+        run = SimpleNamespace(
+            data_interval_start=at,
+            data_interval_end=at.replace(day=21),
+            run_after=at.replace(day=21),
+            run_type="manual",
+            run_id="manual",
+            conf={"publish": "yes", "advice.max_indexes": 3},
+        )
+        ti = SimpleNamespace(
+            task_id="score_votes",
+            dag_id="nightly",
+            run_id="manual",
+            map_index=-1,
+            try_number=1,
+            stats_tags={},
+            xcom_push=lambda *_, **__: None,
+        )
+        params = {"run_date": None, "tables": ["orders"], "publish": "yes", "advice.max_indexes": 3}
+        context = {
+            "dag_run": run,
+            "params": params,
+            "ti": ti,
+            "task_instance": ti,
+            "run_id": "manual",
+            "dag": SimpleNamespace(dag_id="nightly"),
+            "task_state_store": self.state,
+        }
+        return self.task.execute(context)
+
+
+def _kube_config(url: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with cluster_services(lambda arguments: made.ran(arguments)) as services:
+        made = Lab(tmp_path, services, monkeypatch)
+        _dataproc(made)
+        yield made
+
+
+def _dataproc(lab: Lab) -> None:
+    """Stand in for Dataproc at the network's edge: it speaks gRPC, with credentials of Google."""
+    from airflow.providers.google.cloud.hooks.dataproc import DataprocHook
+
+    def create_batch(self: Any, **given: Any) -> Any:
+        lab.services.submit(given, given["batch"]["pyspark_batch"]["args"])
+        named = f"projects/p/locations/l/batches/{given['batch_id']}"
+        return SimpleNamespace(
+            metadata=SimpleNamespace(batch=named), cancel=lambda: lab.services.cancelled.append(named)
+        )
+
+    def wait_for_batch(self: Any, **given: Any) -> Any:
+        from google.cloud.dataproc_v1 import Batch
+
+        ended = Batch.State.SUCCEEDED if lab.services.ends_well else Batch.State.FAILED
+        return Batch(state=ended, state_message="as it was")
+
+    lab.patch.setattr(DataprocHook, "create_batch", create_batch)
+    lab.patch.setattr(DataprocHook, "wait_for_batch", wait_for_batch)
+
+
+def parts(kind: str, sent: dict[str, Any]) -> dict[str, Any]:
+    """Return file, arguments, settings, environment and files of what was sent, whatever the service."""
+
+    def named(prefix: str, conf: dict[str, str]) -> dict[str, str]:
+        return {name.removeprefix(prefix): v for name, v in conf.items() if name.startswith(prefix)}
+
+    match kind:
+        case "livy":
+            conf = sent["conf"]
+            environment = named("spark.yarn.appMasterEnv.", conf)
+            assert environment == named("spark.kubernetes.driverEnv.", conf)
+            return {
+                "file": sent["file"],
+                "arguments": sent["args"],
+                "conf": conf,
+                "environment": environment,
+                "files": sent["pyFiles"],
+            }
+        case "aws":
+            spark = sent["jobDriver"]["sparkSubmit"]
+            (classified,) = sent["configurationOverrides"]["applicationConfiguration"]
+            conf = classified["properties"]
+            assert conf["spark.archives"] == "s3://b/env.tar.gz#environment"
+            environment = named("spark.emr-serverless.driverEnv.", conf)
+            files = conf["spark.submit.pyFiles"].split(",")
+            return {
+                "file": spark["entryPoint"],
+                "arguments": spark["entryPointArguments"],
+                "conf": conf,
+                "environment": environment,
+                "files": files,
+            }
+        case "google_cloud_platform":
+            batch = sent["batch"]
+            conf = batch["runtime_config"]["properties"]
+            environment = named("spark.dataproc.driverEnv.", conf)
+            python = batch["pyspark_batch"]
+            return {
+                "file": python["main_python_file_uri"],
+                "arguments": python["args"],
+                "conf": conf,
+                "environment": environment,
+                "files": python["python_file_uris"],
+            }
+        case "databricks":
+            python, cluster = sent["spark_python_task"], sent["new_cluster"]
+            assert cluster["spark_env_vars"].pop("OURS") == "1" and cluster["spark_conf"]["spark.x"] == "1"
+            return {
+                "file": python["python_file"],
+                "arguments": python["parameters"],
+                "conf": cluster["spark_conf"],
+                "environment": cluster["spark_env_vars"],
+                "files": [each["whl"] for each in sent["libraries"]],
+            }
+        case _:
+            spec = sent["spec"]
+            environment = {each["name"]: each["value"] for each in spec["driver"]["env"]}
+            assert environment.pop("A") == "1" and environment.pop("SPARK_APPLICATION_NAME")
+            assert (spec["image"], spec["mode"], spec["type"]) == ("i", "cluster", "Python")
+            return {
+                "file": spec["mainApplicationFile"],
+                "arguments": spec["arguments"],
+                "conf": spec["sparkConf"],
+                "environment": environment,
+                "files": spec["deps"]["pyFiles"],
+            }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_operator_hands_over_the_job(lab: Lab, kind: str) -> None:
+    lab.connect(kind)
+    assert lab.run() == DONE.counts
+    (sent,) = lab.services.submitted
+    found = parts(kind, sent)
+    assert found["file"] in ("s3://b/run_stage.py", "local:///opt/run_stage.py")
+    assert found["arguments"][0] == "score_votes"
+    assert {"--run-date=2026-11-20", "--tables=orders"} <= set(found["arguments"])
+    assert CONF.items() <= found["conf"].items()
+    assert found["environment"] == {"STARSKIP_ADVICE__MAX_INDEXES": "3"}
+    assert found["files"] == (["dbfs:/s.whl"] if kind == "databricks" else ["s3://b/s.zip", "s3://b/t.zip"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_input_fails_at_once_with_the_jobs_own_reason(lab: Lab, kind: str) -> None:
+    lab.connect(kind)
+    lab.receipt, lab.services.ends_well = NO_TABLE, False
+    with pytest.raises(AirflowFailException, match=r"^unknown table nation$"):
+        lab.run()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_job_without_a_receipt_failed_whatever_the_service_says(lab: Lab, kind: str) -> None:
+    lab.connect(kind)
+    lab.receipt = None
+    with pytest.raises(AirflowFailException, match="left no receipt in"):
+        lab.run()
+    lab.services.ends_well = False
+    with pytest.raises(AirflowException, match=r"there is no receipt in .*own log says more") as raised:
+        lab.run()
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+@pytest.mark.parametrize("kind", ["livy", "databricks", "kubernetes"])
+def test_a_try_that_takes_up_a_job_finds_the_receipt_of_that_job(
+    lab: Lab, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker is gone while the job runs; the job ends meanwhile."""
+    lab.connect(kind)
+
+    class WorkerGone(BaseException):
+        pass
+
+    def gone(*_: Any, **__: Any) -> None:
+        raise WorkerGone
+
+    with monkeypatch.context() as patch, pytest.raises(WorkerGone):
+        patch.setattr("starskip.airflow.spark_stage_operator.read_receipt", gone)
+        lab.run()
+    assert lab.run() == DONE.counts
+    assert len(lab.services.submitted) == 1
+    # Somebody clears the task: what it did has ended, and it is to run again.
+    if kind != "kubernetes":
+        assert lab.run() == DONE.counts
+        assert len(lab.services.submitted) == 2
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_setting_that_may_be_secret_is_refused(
+    lab: Lab, kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    lab.connect(kind, **{"spark.hadoop.fs.s3a.secret.key": "hush"})
+    with pytest.raises(AirflowFailException, match="leave it out, and let the job use") as raised:
+        lab.run()
+    said = capfd.readouterr()
+    assert "hush" not in str(raised.value) + said.out + said.err
+    assert lab.services.submitted == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        *((kind, "job_file") for kind in KINDS),
+        ("aws", "application_id"),
+        ("aws", "execution_role_arn"),
+        ("google_cloud_platform", "region"),
+        ("databricks", "new_cluster"),
+        ("kubernetes", "namespace"),
+        ("kubernetes", "spark_application"),
+    ],
+)
+def test_a_missing_field_is_named_with_an_example(lab: Lab, kind: str, name: str) -> None:
+    lab.connect(kind, **{name: None})
+    with pytest.raises(
+        AirflowFailException, match=rf'spark_default, of type {kind}, needs .*{name}.*such as {{"'
+    ):
+        lab.run()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_task_that_is_told_to_end_cancels_its_job(
+    lab: Lab, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.connect(kind)
+    # The moment before the receipt is looked for stands for any at which the job is there.
+    seen = []
+
+    def killed(*given: Any) -> Any:
+        assert lab.task is not None
+        lab.task.on_kill()
+        seen.append(list(lab.services.cancelled))
+        return read_receipt(*given)
+
+    monkeypatch.setattr("starskip.airflow.spark_stage_operator.read_receipt", killed)
+    lab.run()
+    assert seen[0]
