@@ -51,7 +51,9 @@ class ReportLink(BaseOperatorLink):
 class SparkStageOperator(BaseOperator):
     """Runs the stage that the task is named after, for the night that the DAG run asks for.
 
-    A stage with little work (``night.table_groups``) runs in the task itself, without Spark. Returns the job's counts, which its receipt in the night's store holds. Bad input (exit code 3) fails the
+    A stage with little work (``night.table_groups``) runs in the task itself, without Spark.
+
+    Returns the job's counts, which its receipt in the night's store holds. Bad input (exit code 3) fails the
     task without a retry, with the job's own message, wherever the job ran.
     """
 
