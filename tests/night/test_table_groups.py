@@ -119,11 +119,12 @@ def test_sources_that_are_missing_are_left_to_the_stage_to_tell(tmp_path: Path) 
     assert [stage_engine(night, stage) for stage in SHARED] == ["local", "local"]
 
 
-def test_a_table_that_is_gone_is_forgotten_and_a_stopped_one_is_not(tmp_path: Path) -> None:
+def test_a_table_that_is_gone_is_forgotten_and_of_a_stopped_one_the_report_stays(tmp_path: Path) -> None:
     store = ArtefactStore(storage_for(str(tmp_path)))
     night = Night(date(2026, 11, 20), store, Settings(), datetime(2026, 11, 21, tzinfo=UTC), "test")
     tables = {"left": Part(()), "gone": Part(()), "stopped": Part(())}
     night.publish("reports", tables)
+    night.publish("votes", tables)
     night.publish("table_facts", {"left": Part(()), "stopped": Part(())})
     check = GateCheck("score_votes", "votes", False, "3", "0")
     publish_verdicts(night, "score_votes", [GateVerdict("gone", "score_votes", (check,))])
@@ -135,5 +136,6 @@ def test_a_table_that_is_gone_is_forgotten_and_a_stopped_one_is_not(tmp_path: Pa
     assert store.snapshot("reports", night.date_text).tables == ("gone", "left", "stopped")
     forget_gone_tables(night, [["left"]])
     assert store.snapshot("reports", night.date_text).tables == ("left", "stopped")
+    assert store.snapshot("votes", night.date_text).tables == ("left",)
     assert store.snapshot("gate_score_votes", night.date_text).tables == ()
     assert set(stopping_verdicts(night)) == {"stopped"}

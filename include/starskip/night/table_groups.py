@@ -56,19 +56,21 @@ def _divided(tables: Iterable[str], work: dict[str, int], count: int) -> list[li
 
 
 def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
-    """Withdraw what an earlier run of this night has published of tables that it no longer has.
+    """Withdraw what an earlier run of this night has published of tables that are in no group now.
 
-    A table that a gate has stopped is not gone: what stands on it stays. A run for some tables alone says
-    nothing about others.
+    The report of a table that a gate has stopped stays. A run for some tables alone says nothing about
+    others.
     """
     if night.tables is not None:
         return
-    left = {table for group in groups for table in group} | flagged_tables(night, GROUPED[0]).keys()
+    left = {table for group in groups for table in group}
+    stopped = flagged_tables(night, GROUPED[0]).keys()
     stages = map(stage_named, GROUPED)
     names = {name for stage in stages for name in (stage.artefact, *stage.beside, f"gate_{stage.name}")}
     for artefact in (*sorted(names), STOPPED):
         snapshot = night.store.snapshot(artefact, night.date_text)
-        if snapshot and (gone := set(snapshot.tables) - left):
+        kept = left | stopped if artefact in ("reports", STOPPED) else left
+        if snapshot and (gone := set(snapshot.tables) - kept):
             night.store.publish(
                 artefact,
                 night.date_text,
