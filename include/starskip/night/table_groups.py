@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
+from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_tables
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
@@ -12,6 +13,7 @@ from starskip.advisor.workload.spark_events.event_logs import event_log_files
 from starskip.errors import SourceError, SourceOutage
 from starskip.night.night_logs import night_logs, night_paths
 from starskip.pinot.segments.segment_files import possible_segments, table_folders
+from starskip.storage.artefact_store import CURRENT
 from starskip.storage.files.open_file import file_head
 
 EngineName = Literal["local", "spark"]
@@ -58,8 +60,8 @@ def _divided(tables: Iterable[str], work: dict[str, int], count: int) -> list[li
 def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
     """Withdraw what an earlier run of this night has published of tables that are in no group now.
 
-    The report of a table that a gate has stopped stays. A run for some tables alone says nothing about
-    others.
+    The report of a table that a gate has stopped stays, and so do its segments' windows. A run for some
+    tables alone says nothing about others.
     """
     if night.tables is not None:
         return
@@ -67,13 +69,14 @@ def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
     stopped = flagged_tables(night, GROUPED[0]).keys()
     stages = map(stage_named, GROUPED)
     names = {name for stage in stages for name in (stage.artefact, *stage.beside, f"gate_{stage.name}")}
-    for artefact in (*sorted(names), STOPPED):
-        snapshot = night.store.snapshot(artefact, night.date_text)
-        kept = left | stopped if artefact in ("reports", STOPPED) else left
+    for artefact in (*sorted(names), STOPPED, WINDOWS):
+        date = CURRENT if artefact == WINDOWS else night.date_text
+        snapshot = night.store.snapshot(artefact, date)
+        kept = left | stopped if artefact in ("reports", STOPPED, WINDOWS) else left
         if snapshot and (gone := set(snapshot.tables) - kept):
             night.store.publish(
                 artefact,
-                night.date_text,
+                date,
                 {},
                 replace="tables",
                 remove=gone,
