@@ -19,20 +19,22 @@ pytestmark = [pytest.mark.dags, pytest.mark.filterwarnings("default")]
 SAMPLE = Path(__file__).parents[2] / "include" / "config" / "night.yaml"
 
 
-def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it(nightly: Any) -> None:
-    from starskip.advisor.run.stages import STAGE_NAMES
+def test_tasks_are_the_stages_in_order_each_with_its_gate_behind_it_and_groups_go_on_alone(
+    nightly: Any,
+) -> None:
+    from starskip.advisor.run.stages import GROUPED, SHARED
 
-    (root,) = nightly.roots
-    found = []
-    task = root
-    while True:
-        found.append(task.task_id)
-        assert len(task.downstream_list) <= 1
-        if not task.downstream_list:
-            break
-        (task,) = task.downstream_list
-    assert found == [name for stage in STAGE_NAMES for name in (stage, f"check_{stage}")] + ["finish_night"]
-    assert len(nightly.tasks) == len(found)
+    shared, grouped = (
+        [name for stage in stages for name in (stage, f"check_{stage}")] for stages in (SHARED, GROUPED)
+    )
+    order = [*shared, "group_tables", *grouped, "finish_night"]
+    assert sorted(task.task_id for task in nightly.tasks) == sorted(order)
+    for task_id, before in zip(order[1:], order, strict=False):
+        # A task of a group also waits for the list of groups.
+        assert nightly.get_task(task_id).upstream_task_ids - {"group_tables"} == {before} - {"group_tables"}
+    mapped = [task.task_id for task in nightly.tasks if task.get_closest_mapped_task_group() is not None]
+    assert mapped == grouped
+    assert {nightly.get_task(name).max_active_tis_per_dagrun for name in grouped} == {4}
 
 
 def test_every_stage_submits_the_one_file_of_the_package(dag_bag: Any) -> None:
@@ -230,7 +232,7 @@ def test_tasks_take_the_keys_of_the_store(
 ) -> None:
     from airflow.sdk.exceptions import AirflowFailException
 
-    for task_id in ("check_score_votes", "finish_night"):
+    for task_id in ("check_parse_query_logs", "finish_night"):
         os.environ["AWS_SECRET_ACCESS_KEY"] = ""
         gate = configured_job("no-such-file.yaml", task_id)
         asked = context_of(nightly)
@@ -239,7 +241,7 @@ def test_tasks_take_the_keys_of_the_store(
         assert keys() == "the SECRET"
     os.environ["AWS_SECRET_ACCESS_KEY"] = ""
     with pytest.raises(AirflowFailException, match="param 'no_such' is not known"):
-        nightly.task_dict["score_votes"].execute({**context_of(nightly), "dag_run": run_of(no_such=1)})
+        nightly.task_dict["parse_query_logs"].execute({**context_of(nightly), "dag_run": run_of(no_such=1)})
     assert keys() == "the SECRET"
 
 

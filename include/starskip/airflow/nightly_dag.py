@@ -60,7 +60,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task, task_group
+from airflow.sdk import (
+    DAG,
+    BaseNotifier,
+    CronDataIntervalTimetable,
+    TriggerRule,
+    chain,
+    get_current_context,
+    task,
+    task_group,
+)
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -199,7 +208,8 @@ def check_tables(
     from starskip.airflow.night_outcome import failed_check
     from starskip.night.quality.check_stage import check_stage
 
-    name_group(tables)
+    if tables:
+        name_group(get_current_context(), tables)
     with failing_at_once(context):
         night = _night(context, config, connections, tables)
         verdicts = check_stage(night, stage)

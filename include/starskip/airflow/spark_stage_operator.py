@@ -93,7 +93,7 @@ class SparkStageOperator(BaseOperator):
         from starskip.night.stage_here import stage_here
         from starskip.night.table_groups import stage_engine
 
-        name_group(self.tables)
+        name_group(context, self.tables)
         with failing_at_once(context), ExitStack() as stack:
             self.connections.use(os.environ)
             request = self._request(context)
@@ -136,6 +136,9 @@ class SparkStageOperator(BaseOperator):
             return request
         if not self.tables:
             raise ConfigError(f"{self.task_id} was given no table, which must not mean all", setting="tables")
+        if odd := [table for table in self.tables if "," in table]:
+            problem = f"table {printable(odd[0], 100)} has a comma in its name, by which names are told apart"
+            raise ConfigError(problem, setting="tables")
         return replace(request, tables=tuple(self.tables))
 
     def _job_of(self, request: NightRequest, target: Target, settings: Mapping[str, str]) -> SparkJob:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from tempfile import gettempdir
 from typing import Any
 
-from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from starskip.airflow.progress_line import show_progress
@@ -81,11 +80,13 @@ def _split(name: str) -> tuple[str, int]:
     return (task, int(place)) if place.isdigit() else (name, -1)
 
 
-def name_group(tables: Sequence[str] | None) -> None:
-    """Give the pages of Airflow a name for the group whose task runs; a task of no group has none."""
+def name_group(context: Any, tables: Sequence[str] | None) -> None:
+    """Give the pages of Airflow a name for the group whose task runs; a task of no group has none.
+
+    ``context``: the task's own, of which a function that is a task is given a copy.
+    """
     if tables:
-        # A function that is a task is given a copy of the context.
-        get_current_context()["group_words"] = some_names(tables)  # type: ignore[typeddict-unknown-key]
+        context["group_words"] = some_names(tables)
 
 
 def run_tasks(context: Mapping[str, Any]) -> RunTasks:
