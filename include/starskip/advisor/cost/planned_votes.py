@@ -195,10 +195,12 @@ def choose_segments(
 ) -> list[SampledSegment]:
     """Return the segments of each table on which its queries are simulated, in the order of their tables."""
 
-    def chosen(plan: TablePlan) -> list[SampledSegment]:
-        return sample_segments(segments(plan.table), plan.shapes(), settings.scoring.max_sampled_segments)
+    most = settings.scoring.max_sampled_segments
 
-    found = EngineTasks(engine).run_tasks("segments", [plans[table] for table in sorted(plans)], chosen)
+    def chosen(table: str) -> list[SampledSegment]:
+        return sample_segments(segments(table), plans[table].shapes(), most)
+
+    found = EngineTasks(engine).run_tasks("segments", sorted(plans), chosen)
     return [each for of_table in found for each in of_table]
 
 
