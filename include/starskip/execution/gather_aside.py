@@ -80,8 +80,7 @@ def _in_files(aside: StagedWrite, batches: Iterable[pa.RecordBatch]) -> Iterator
         return
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, held[0].schema) as writer:
-        for batch in held:
-            writer.write_batch(batch)
+        writer.write_table(pa.Table.from_batches(held).combine_chunks())
     yield pa.RecordBatch.from_pylist([{"few": sink.getvalue().to_pybytes()}], schema=_RESULTS)
 
 

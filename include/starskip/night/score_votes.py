@@ -34,6 +34,7 @@ from starskip.advisor.workload.key_sums import KEYED_BY, BusyKeys
 from starskip.advisor.workload.known_names import known_names
 from starskip.advisor.workload.query_weights import query_weights, weighted_shapes
 from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_shapes
+from starskip.errors import StorageError, StorageOutage
 from starskip.execution.engine import Engine, Rows
 from starskip.execution.gather_aside import gather_messages
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
@@ -125,9 +126,15 @@ def _decoded(
     """Decode the samples that no earlier night has decoded, and keep them for later nights."""
     what = decoding(night.settings, families_of_night(night).known)
     columns = {table: plan.decoded_columns() for table, plan in plans.items()}
-    parts, _, decoded = kept_windows(
+    try:
+        former = night.store.snapshot(WINDOWS, CURRENT)
+    except StorageOutage:
+        raise
+    except StorageError:
+        former = None  # what it held is decoded again
+    parts, decoded = kept_windows(
         engine,
-        night.store.snapshot(WINDOWS, CURRENT),
+        former,
         night.store.staged_write(WINDOWS, CURRENT),
         samples,
         columns.__getitem__,

@@ -47,20 +47,18 @@ def kept_windows(
     samples: Sequence[SampledSegment],
     columns: Columns,
     what: Decoding,
-) -> tuple[Mapping[str, Part], int, DecodedSource]:
+) -> tuple[Mapping[str, Part], DecodedSource]:
     """Decode the samples that ``former`` does not hold, and write them aside.
 
-    Return the parts to publish, the number of segments decoded, and the source of all of them.
+    Return the parts to publish, and the source of all of them.
     """
     write = partial(_write_windows, former, staged, columns, what)
     messages = gather_messages(
         engine, engine.rows_of_items(samples, write, COMMIT_MESSAGES), [staged], "segment windows"
     )
     held: dict[str, set[str]] = {}
-    decoded = 0
     for note in map(json.loads, notes_of(messages, WINDOWS)):
         held.setdefault(note["table"], set()).update(note["held_in"])
-        decoded += note["decoded"]
     fresh = parts_of(messages, WINDOWS)
     parts = {}
     for table in {sample.file.table for sample in samples}:
@@ -69,7 +67,7 @@ def kept_windows(
         parts[table] = Part((*still, *(fresh[table].files if table in fresh else ())))
     snapshot = staged_rows(staged, "", ())
     snapshot = replace(snapshot, manifest=replace(snapshot.manifest, parts=parts))
-    return parts, decoded, _read_windows(snapshot, what)
+    return parts, _read_windows(snapshot, what)
 
 
 def _write_windows(
@@ -83,7 +81,6 @@ def _write_windows(
     for table, group in groupby(samples, key=lambda sample: sample.file.table):
         of_table, asked = list(group), columns(table)
         held = _held(former, table, asked)
-        count = 0
         for sample in of_table:
             if what.key(sample) in held:
                 continue
@@ -91,10 +88,9 @@ def _write_windows(
                 decoded = decode_segment(sample, asked, what)
             except DamagedSegment:
                 continue
-            count += 1
             yield from writer.add(decoded_row(table, what.key(sample), decoded))
         files = sorted({held[key] for key in map(what.key, of_table) if key in held})
-        note = {"table": table, "held_in": files, "decoded": count}
+        note = {"table": table, "held_in": files}
         yield note_message(WINDOWS, table, json.dumps(note))
     yield from writer.finish()
 

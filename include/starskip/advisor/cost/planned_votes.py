@@ -194,7 +194,6 @@ def choose_segments(
     engine: Engine, plans: Mapping[str, TablePlan], segments: SegmentSource, settings: Settings
 ) -> list[SampledSegment]:
     """Return the segments of each table on which its queries are simulated, in the order of their tables."""
-
     most = settings.scoring.max_sampled_segments
 
     def chosen(table: str) -> list[SampledSegment]:
