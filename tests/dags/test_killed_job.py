@@ -59,6 +59,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(0o755)
     (tmp_path / "night.yaml").write_text(
         "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}\n"
+        "settings: {scale: {local_queries: 0}}\n"
     )
     connection = {"conn_type": "spark", "host": "local[2]", "extra": {"spark-binary": "spark3-submit"}}
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", json.dumps(connection))

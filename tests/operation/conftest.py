@@ -283,6 +283,8 @@ _SMALL = {
     },
     # Two nights run at once, and which of them sees the other's votes is chance.
     "workload": {"look_back_nights": 1},
+    # So small a night would need no Spark.
+    "scale": {"local_queries": 0, "local_bytes": 0},
 }
 
 

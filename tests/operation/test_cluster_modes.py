@@ -58,6 +58,7 @@ def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     (tmp_path / "night.yaml").write_text(
         f"store: {{artefacts: a}}\nsources: {{segments_root: {SAMPLE}/segments, log_paths: {SAMPLE}/logs}}\n"
+        "settings: {scale: {local_queries: 0, local_bytes: 0}}\n"
     )
     return tmp_path
 

@@ -120,7 +120,7 @@ def test_a_report_has_an_address_of_its_own_inside_of_airflow(visit: Visit) -> N
 
 @pytest.mark.slow
 def test_from_the_task_to_the_reports_of_its_night(visit: Visit, house: Any) -> None:
-    visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}/tasks/write_report/details")
+    visit.go(f"/dags/{DAG}/runs/{quote(house.run_id, safe='')}/tasks/write_report/mapped/0/details")
     link = visit.tab.get_by_role("link", name="Index advice of this night")
     link.wait_for()
     visit.shoot("task")

@@ -105,7 +105,7 @@ def advised(scheduled: Any, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_from_the_task_of_a_run_to_its_report(tab: Visit, advised: str) -> None:
-    tab.go(f"/dags/{DAG}/runs/{quote(advised, safe='')}/tasks/write_report/details")
+    tab.go(f"/dags/{DAG}/runs/{quote(advised, safe='')}/tasks/write_report/mapped/0/details")
     tab.tab.get_by_role("link", name="Index advice of this night").click()
     pages = tab.frame("Index advice")
     pages.get_by_role("link", name=TABLE).first.click()
