@@ -31,7 +31,10 @@ def submit(nightly: Any, configured_job: Any, tmp_path: Path, monkeypatch: pytes
 
     def run(extra: Mapping[str, Any], config: str = "") -> Submitted:
         path = tmp_path / "night.yaml"
-        path.write_text(f"store: {{artefacts: a}}\nsources: {{log_paths: [l], segments_root: s}}\n{config}")
+        path.write_text(
+            "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}\n"
+            f"settings: {{scale: {{local_queries: 0}}}}\n{config}"
+        )
         connection = {
             "conn_type": "spark",
             "host": "local[2]",
