@@ -10,7 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from starskip.advisor.families.family_section import SectionSource
+from starskip.advisor.families.secondary.report.section import SECTION as SECONDARY
 from starskip.advisor.families.skipping.report.collect_section import skipping_report
+from starskip.advisor.families.skipping.report.section import SECTION as SKIPPING
 from starskip.advisor.families.skipping.report.section_data import (
     EvaluatedQueries,
     OtherSkippingIndex,
@@ -297,3 +300,37 @@ def test_more_than_a_report_holds_is_counted(published: Published) -> None:
     assert report.replayed[0].shape_id == "s0129"
     published.add("skipping_advice", refused, ADVISED)
     assert (len(published.report.refused), published.report.other_refused) == (1_000, 234)
+
+
+NOT_ASKED = [
+    verdict("s1", 1, "equal", (40, 2)),
+    verdict("s1", 2, "not_proved"),
+    verdict("s3", 1, "not_proved"),
+]
+TOLD = (
+    "1 of 3 queries were asked both ways: of 1 of 2 query shapes, with 40 % of the work of all of these. "
+    "The others were not proved: not_proved 2."
+)
+
+
+def test_queries_that_were_not_asked_count_for_no_proof(published: Published) -> None:
+    published.advise()
+    published.shape(*SHAPES)
+    published.add("skipping_verdicts", NOT_ASKED)
+    # A secondary index that has not answered either hides nothing.
+    published.add("secondary_verdicts", [verdict("s1", 1, "not_proved")])
+    (shape,) = published.report.replayed
+    assert (shape.shape_id, shape.instances, shape.verdict) == ("s1", 1, "equal")
+    assert published.report.not_proved == TOLD
+    assert f"  {TOLD}" in SKIPPING.summary(published.report)
+
+
+def test_queries_that_no_secondary_index_has_answered_are_told(published: Published) -> None:
+    published.shape(*SHAPES)
+    published.add("secondary_advice", [], {"note": "none is chosen"})
+    published.add("secondary_builds", [{"index": "btree:day", "outcome": "by_hand"}], {})
+    published.add("secondary_verdicts", NOT_ASKED)
+    section = SECONDARY.collect(SectionSource(published.night, "sales", Part(()), ()))
+    assert [each["shape_id"] for each in section["replayed"]] == ["s1"]
+    assert section["not_proved"] == TOLD
+    assert f"  {TOLD}" in SECONDARY.summary(section)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from settings_with import settings_with
 from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
 from starskip.advisor.families.star_tree.report.star_tree_evidence import StarTreeEvidence
 from starskip.advisor.families.star_tree.report.star_tree_report import star_tree_report
@@ -158,3 +159,15 @@ def test_a_night_that_looked_at_no_star_tree_tells_nothing_of_them(tree_house: A
 
     tree_house.night.publish("recommendations", {"sales": Part(())})
     assert report(tree_house) is None
+
+
+def test_queries_that_were_not_asked_count_for_no_proof(house: Any) -> None:
+    build_star_trees(LocalEngine(), house.night)
+    house.changes["settings"] = settings_with(proof_table_bytes=1)
+    verify_indexes(LocalEngine(), house.night)
+    trees = report(house)
+    assert trees is not None
+    assert trees.proved == ()
+    assert trees.not_proved is not None
+    assert trees.not_proved.startswith("0 of 3 queries were asked both ways: of 0 of 2 query shapes.")
+    assert trees.not_proved.endswith(", more than the budget of 1 B.")

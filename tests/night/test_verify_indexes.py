@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from settings_with import settings_with
 from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
+from starskip.advisor.families.star_tree.proof.scan_bytes import ScanBytes
 from starskip.advisor.run.night import StageResult
 from starskip.errors import SourceError, StorageError, exit_code
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.verify_indexes import verify_indexes
 from starskip.star_tree.serving import star_tree as star_tree_module
+from starskip.star_tree.serving.tree_set import open_trees
 
 pytestmark = pytest.mark.slow
 
@@ -170,3 +172,35 @@ def test_a_night_that_built_nothing_checks_nothing(house: Any, star_tree_config:
 def test_a_stage_before_its_time_names_the_one_to_run_first(tree_house: Any) -> None:
     with pytest.raises(SourceError, match="run build_star_trees of that night first"):
         run(tree_house)
+
+
+def test_a_budget_is_spent_on_the_shapes_that_save_most_and_the_rest_is_told(house: Any) -> None:
+    days = [f"SELECT COUNT(*) FROM sales WHERE day = '2026-11-0{i}'" for i in (1, 2)]
+    percentile = "SELECT PERCENTILEEST50(user) FROM sales"
+    house.ask(EXACT, *days, percentile)
+    costs = ScanBytes(open_trees(house.night.store, "sales"))
+    budget_bytes = costs.of(percentile) + 3 * costs.of(days[0]) // 2
+    house.changes["settings"] = settings_with(proof_table_bytes=budget_bytes)
+    result = run(house)
+    rows = house.rows("verdicts")
+    assert [(row["instance"], row["verdict"], row["tree"]) for row in rows] == [
+        (1, "within_bound", 2),
+        (1, "equal", 1),
+        (2, "not_proved", None),
+        (1, "not_proved", None),
+    ]
+    assert (
+        rows[2]["detail"].startswith("one query reads ")
+        and " are left of the budget of " in rows[2]["detail"]
+    )
+    assert (result.counts["shapes"], result.counts["not_proved"]) == (2, 2)
+    (warning,) = result.warnings
+    assert warning == f"table sales: star-trees: 2 of 4 queries were not proved: {rows[2]['detail']}"
+
+
+def test_no_query_is_asked_of_a_table_that_costs_more_than_the_budget(house: Any) -> None:
+    house.ask(EXACT, "SELECT COUNT(*) FROM sales")
+    house.changes["settings"] = settings_with(proof_night_bytes=1)
+    result = run(house)
+    assert (result.counts["shapes"], result.counts["not_proved"]) == (0, 2)
+    assert all(row["detail"].endswith("more than the budget of 1 B") for row in house.rows("verdicts"))

@@ -144,3 +144,16 @@ def test_what_the_night_builds_itself_is_told_apart(cases: Cases) -> None:
     assert found.lines == ()
     (line,) = found.lake
     assert line.gain == "4 skipping indexes let Spark queries read 62 % fewer bytes."
+
+
+def test_a_star_tree_claims_no_proof_of_queries_that_were_not_asked(cases: Cases) -> None:
+    evidence = cases["milliseconds"]()
+    assert evidence.star_trees is not None
+    trees = replace(evidence.star_trees, not_proved="1 of 9 queries was asked both ways.")
+    for proved, trust in [
+        (trees.proved, "had the same answer as without it; not all queries of the table were asked"),
+        ((), "built on real rows; no answer compared"),
+    ]:
+        part = replace(evidence, star_trees=replace(trees, proved=proved), applied=None)
+        of_trees = [line.trust for line in decision(part).lines if line.action.kind == "star_tree"]
+        assert of_trees[0].endswith(trust)

@@ -224,3 +224,9 @@ def test_lists_of_reports_tell_it_beside_the_indexes(evidence: Evidence, indexes
     assert report_summary(evidence).beside == ""
     summary = report_summary(replace(evidence, skipping=indexes))
     assert summary.beside == "4 skipping indexes let Spark queries read 62 % fewer bytes."
+
+
+def test_queries_that_were_not_asked_are_told_though_none_was(texts: Texts, indexes: SkippingIndexes) -> None:
+    told = "0 of 3 queries were asked both ways. The others were not proved: too dear."
+    section, part = texts(replace(indexes, replayed=(), not_proved=told))
+    assert told in section and told in part

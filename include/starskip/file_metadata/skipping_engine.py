@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -61,12 +61,32 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """One query without skipping and with it; ``not_skipped_because``: the reasons of the second run."""
+    """One query without skipping and with it; ``not_skipped_because``: the reasons of the second run.
+
+    ``read_bytes``: of all runs, of which there are more if the answers differ.
+    """
 
     files_total: int
     plain: Reading
     skipping: Reading
     not_skipped_because: tuple[str, ...]
+    read_bytes: int
+
+
+class Replaying(Protocol):
+    """Runs queries of one table both ways."""
+
+    def __call__(self, predicate: Expression) -> Replay:
+        """Run the query of a predicate both ways.
+
+        Raises UnsupportedQuery for a predicate that cannot be run, for example because a function is unknown,
+        and TransientError if the table changes meanwhile.
+        """
+        ...
+
+    def plain_bytes(self, predicate: Expression) -> int:
+        """Return what the query would read without skipping; raises StarskipError if it cannot be planned."""
+        ...
 
 
 class SkippingEngine(Protocol):
@@ -116,15 +136,12 @@ class SkippingEngine(Protocol):
 
     def replaying(
         self, table: LakeTable, root: str | None, settings: Settings | None = None
-    ) -> AbstractContextManager[Callable[[Expression], Replay]]:
-        """Return the context of a function that runs the query of a predicate both ways.
+    ) -> AbstractContextManager[Replaying]:
+        """Return the context in which queries of a table run both ways.
 
         The two ways are without skipping, and with the metadata below ``root``. ``settings`` decide which
         indexes are read; None stands for the engine's own. The table is opened once for all queries, and
         again where files are gone.
-
-        The function raises UnsupportedQuery for a predicate that cannot be run, for example because a
-        function is unknown, and TransientError if the table changes meanwhile.
         """
         ...
 

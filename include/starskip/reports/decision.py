@@ -162,14 +162,18 @@ def _simulated(evidence: Evidence) -> str:
 
 def _proved(evidence: Evidence, action: AdvisedAction) -> str:
     """Return what a star-tree's figures rest on: answers that were compared with scans of real rows."""
-    trees, wanted = evidence.star_trees, (action.columns, action.functions)
-    built = enumerate(trees.chosen, 1) if trees else ()
-    numbers = [number for number, tree in built if (tree.dimensions, tree.pairs) == wanted]
-    proofs = [each for each in trees.proved if each.tree in numbers] if trees else []
+    trees, unbuilt = evidence.star_trees, "estimated; not built on real rows yet"
+    if trees is None:
+        return unbuilt
+    wanted = action.columns, action.functions
+    found = {i: tree for i, tree in enumerate(trees.chosen, 1) if (tree.dimensions, tree.pairs) == wanted}
+    proofs = [each for each in trees.proved if each.tree in found]
+    is_built = any(tree.documents is not None for tree in found.values())
     if not proofs:
-        return "estimated; not built on real rows yet"
+        return "built on real rows; no answer compared" if trees.not_proved and is_built else unbuilt
     agreed = sum(each.is_agreed for each in proofs)
-    return f"built on real rows: {agreed} of {len(proofs)} queries had the same answer as without it"
+    answers = f"built on real rows: {agreed} of {len(proofs)} queries had the same answer as without it"
+    return f"{answers}; not all queries of the table were asked" if trees.not_proved else answers
 
 
 def _nights(evidence: Evidence) -> str:

@@ -100,6 +100,18 @@ class BuildingSettings(SettingsGroup):
         at_least=1,
         at_most=1_000,
     )
+    proof_table_bytes: int = setting(
+        64 * 1024**3,
+        "Bytes of a lake table that queries answered both ways may read in a night; 0 asks none.",
+        unit="bytes",
+        at_least=0,
+    )
+    proof_night_bytes: int = setting(
+        512 * 1024**3,
+        "Bytes that they may read of all lake tables, each of which has an equal part.",
+        unit="bytes",
+        at_least=0,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,10 +136,11 @@ SKIPPING_VERDICTS = pa.schema(
         ("skipping_ms", pa.float64()),
     ]
 )
-"""One row a query that Spark answered with skipping and without.
+"""One row a query to be answered by Spark with skipping and without.
 
-``verdict``: "equal", "different", "failed", or "not_comparable" for a predicate that cannot be run again, as
-``detail`` explains. Files and bytes are Spark's own numbers; the others are null unless both ran.
+``verdict``: "equal", "different", "failed", "not_comparable" for a predicate that cannot be run again, or
+"not_proved" for a query that was not asked, as ``detail`` explains. Files and bytes are Spark's own numbers;
+the others are null unless both ran.
 """
 
 SECONDARY_VERDICTS = SKIPPING_VERDICTS

@@ -328,7 +328,9 @@ VERDICTS = pa.schema(
         ("scan_ms", pa.float64()),
     ]
 )
-"""One row a query that was answered both ways, from a star-tree and by a scan (verification.prove_query).
+"""One row a query to be answered both ways, from a star-tree and by a scan (verification.prove_query).
+
+``verdict`` as in Agreement; "not_proved" if the query was not asked, as ``detail`` explains.
 
 ``instance`` counts a shape's queries from 1; queries that scanned most come first. ``tree``: as in
 STAR_TREE_BUILDS, null where no tree answered. An aggregated document is one row.

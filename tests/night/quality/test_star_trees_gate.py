@@ -245,3 +245,9 @@ def test_no_gate_of_what_is_built_keeps_a_report_back(spoiler: Spoiler) -> None:
     night = spoiler.house.night
     assert flagged_tables(night) == {"sales": "verify_indexes"}
     assert flagged_tables(night, "write_report") == {}
+
+
+def test_a_query_that_was_not_asked_stops_nothing(spoiler: Spoiler) -> None:
+    row = dict.fromkeys(("tree", "answer_rows", "tree_rows_read", "scan_rows_read", "tree_ms", "scan_ms"))
+    spoiler.spoil("verdicts", **row, verdict="not_proved", detail="the budget of 1 kB is used up")
+    assert spoiler.failed("verify_indexes") == []

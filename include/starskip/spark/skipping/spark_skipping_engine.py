@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from starskip.file_metadata.inherited_keys import inherited_keys
 from starskip.file_metadata.metadata_storage import metadata_storage
 from starskip.file_metadata.open_metadata import read_metadata
 from starskip.file_metadata.refresh_metadata import Refreshed
-from starskip.file_metadata.skipping_engine import ColumnMeans, MatchingRows, Replay
+from starskip.file_metadata.skipping_engine import ColumnMeans, MatchingRows, Replaying
 from starskip.file_metadata.table_state import CREATED_BY
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_folder import table_folder
@@ -126,12 +126,12 @@ class SparkSkipping:
     @contextmanager
     def replaying(
         self, table: LakeTable, root: str | None, settings: Settings | None = None
-    ) -> Iterator[Callable[[Expression], Replay]]:
+    ) -> Iterator[Replaying]:
         """See SkippingEngine.replaying."""
         with spark_failures(table.path):
             queries = TableReplays(self.session, table, root, settings)
         with queries.enabled():
-            yield queries.replay
+            yield queries
 
     def _relation(self, table: LakeTable) -> TableRelation:
         """Return the relation of the table's files, with the present names of its columns."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
@@ -26,6 +26,8 @@ from starskip.spark.skipping.query_reports import scans_read
 from starskip.spark.skipping.relation_facts import ENABLED
 from starskip.spark.skipping.secondary_settings import as_session_settings
 from starskip.spark.skipping.session import enabled_within, last_query_stats
+
+Found = TypeVar("Found")
 
 _RUNS = 2
 """Runs of each kind, alternating; one suffices if both give the same answer."""
@@ -55,20 +57,36 @@ class TableReplays:
         with enabled_within(self._session, self._root) as self._is_enabled:
             yield
 
-    def replay(self, predicate: Expression) -> Replay:
+    def __call__(self, predicate: Expression) -> Replay:
         """Query whole rows.
 
         Raises TransientError if the table changed between two plain runs.
         """
+        return self._of_present_files(self._replayed, predicate)
+
+    def plain_bytes(self, predicate: Expression) -> int:
+        """Return the bytes of the files that Spark plans to read: partitions and formats leave out some."""
+        return self._of_present_files(self._planned_bytes, predicate)
+
+    def _of_present_files(self, find: Callable[[Expression], Found], predicate: Expression) -> Found:
         is_kept = self._opened is not None
         try:
-            return self._replayed(predicate)
+            return find(predicate)
         except (TransientError, SourceError):
             # Files listed for an earlier query may be gone.
             self._opened = None
             if not is_kept:
                 raise
-        return self._replayed(predicate)
+        return find(predicate)
+
+    def _planned_bytes(self, predicate: Expression) -> int:
+        text = expression_sql(predicate)
+        with spark_failures(self._table.path):
+            rows, _ = self._opened or self._open()
+            self._session.conf.set(ENABLED, "false")
+            plan = _digest_of(rows, text)._jdf.queryExecution().executedPlan()
+            scans = scans_read(self._toolbox, plan, planned_only=True)
+        return sum(size_bytes for of_relation in scans.values() for _, size_bytes in of_relation)
 
     def _replayed(self, predicate: Expression) -> Replay:
         text = expression_sql(predicate)
@@ -101,7 +119,8 @@ class TableReplays:
         if len({_answer(each) for each in plain}) > 1:
             raise TransientError(f"{path}: two plain queries had other answers: the table is being written")
         other = [each for each in skipping if _answer(each) != _answer(plain[0])]
-        return Replay(files_total, _fastest(plain), _fastest(other or skipping), reasons)
+        read_bytes = sum(each.size_bytes for each in (*plain, *skipping))
+        return Replay(files_total, _fastest(plain), _fastest(other or skipping), reasons, read_bytes)
 
     def _open(self) -> tuple[DataFrame, int]:
         """Return the table's rows and the number of its files, and keep them for the next query."""
@@ -138,16 +157,21 @@ def _of_version(session: SparkSession, snapshot: TableSnapshot) -> DataFrame:
         ) from error
 
 
-def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:
-    started_s = time.perf_counter()
+def _digest_of(rows: DataFrame, text: str) -> DataFrame:
+    """Return the query of whole rows: their number, and a digest in two halves."""
     row_hash = sql.xxhash64(*(_hashable(field) for field in rows.schema.fields))
     hashed = rows.where(text).select(row_hash.alias("hash"))
     # A sum of whole hashes would overflow, and a sum of doubles depends on the order.
-    asked = hashed.agg(
+    return hashed.agg(
         sql.count(sql.lit(1)).alias("rows"),
         sql.expr(f"coalesce(sum(hash & {_HALF}L), 0L)").alias("low"),
         sql.expr("coalesce(sum(shiftrightunsigned(hash, 32)), 0L)").alias("high"),
     )
+
+
+def _reading(toolbox: JvmToolbox, rows: DataFrame, text: str) -> Reading:
+    started_s = time.perf_counter()
+    asked = _digest_of(rows, text)
     (found,) = asked.collect()
     duration_ms = (time.perf_counter() - started_s) * 1000
     scans = scans_read(toolbox, asked._jdf.queryExecution().executedPlan())

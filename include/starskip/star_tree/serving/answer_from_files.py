@@ -64,6 +64,11 @@ def answer_from_files(
     return (table if names is None else table.rename_columns(list(names))), rows.read, rows.total
 
 
+def columns_read(sql: str, dialect: str, types: Mapping[str, pa.DataType]) -> list[str]:
+    """Return the columns that ``answer_from_files`` reads; raises UnsupportedQuery as it does."""
+    return _columns(sql_select(sql, dialect), types)
+
+
 class _Rows:
     """The rows of all files as a stream that counts them; an error is kept, to be raised unchanged."""
 

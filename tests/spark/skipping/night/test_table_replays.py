@@ -47,6 +47,25 @@ def test_a_query_with_skipping_and_without(
     assert (as_many.rows, as_many.digest != found.plain.digest) == (150, True)
 
 
+def test_what_a_query_reads_is_known_before_it_runs_without_the_partitions_that_it_leaves_out(
+    spark: SparkSession, engine: SparkSkipping, tmp_path: Path, root: str
+) -> None:
+    written = LakeTable(str(tmp_path / "t"))
+    rows = spark.range(0, 400, 1, 4).selectExpr("id", "id % 4 AS part")
+    rows.write.partitionBy("part").parquet(written.path)
+    engine.refresh(written, indexes("minmax:id"), root)
+    of_part = call("EqualTo", Column(("part",), "bigint"), literal(1, pa.int64()))
+    with engine.replaying(written, root) as replay:
+        for asked in (below(20), call("And", below(20), of_part)):
+            expected = replay.plain_bytes(asked)
+            found = replay(asked)
+            assert expected == found.plain.size_bytes > 0
+            assert found.read_bytes == expected + found.skipping.size_bytes
+        assert replay.plain_bytes(of_part) < replay.plain_bytes(below(20))
+        with pytest.raises(StarskipError, match="nobody_knows"):
+            replay.plain_bytes(call("udf:nobody_knows", S))
+
+
 def test_a_query_of_no_row_reads_nothing(engine: SparkSkipping, table: LakeTable, root: str) -> None:
     engine.refresh(table, indexes("minmax:id"), root)
     found = replayed(engine, table, below(-3), root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starskip.advisor.families.file_indexes.replays import Replays, publish_replays, replays_gate
-from starskip.advisor.families.skipping.artefacts import BUILDS, VERDICTS
+from starskip.advisor.families.skipping.artefacts import BUILDS, SHAPES, VERDICTS
 from starskip.advisor.run.night import Night, StageResult
 from starskip.execution.engine import Engine
 
@@ -12,4 +12,5 @@ SKIPPING_VERDICTS_GATE = replays_gate(VERDICTS, "queries of {table} with skippin
 
 def publish_skipping_verdicts(engine: Engine, night: Night) -> StageResult:
     """Publish ``skipping_verdicts`` of the night's tables; tables without an index of it have none."""
-    return publish_replays(engine, night, Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True))
+    replays = Replays(BUILDS, VERDICTS, "skipping", lambda _: lambda _: True, savings=SHAPES)
+    return publish_replays(engine, night, replays)

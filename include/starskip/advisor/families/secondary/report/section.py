@@ -16,6 +16,7 @@ from starskip.advisor.families.family_section import (
     template_of,
 )
 from starskip.advisor.run.artefact_rows import published_rows
+from starskip.advisor.verification.unproved_words import is_asked, unproved_sentences
 from starskip.errors import printable
 from starskip.number_text import share, size
 from starskip.secondary.secondary_index import secondary_index
@@ -57,8 +58,9 @@ def secondary_report(source: SectionSource) -> Mapping[str, Any] | None:
         "refused": [_index(row, "reason") for row in advice if row["verdict"] == "refused"][:_MOST],
         "replayed": [
             {**{name: row[name] for name in _REPLAYED}, "condition": conditions.get(row["shape_id"], "")}
-            for row in sorted(verdicts, key=_worst_first)[:_MOST]
+            for row in sorted(filter(is_asked, verdicts), key=_worst_first)[:_MOST]
         ],
+        "not_proved": unproved_sentences(verdicts, {row["shape_id"]: row["bytes_read"] for row in shapes}),
         "files_sampled": advised.get("files_sampled"),
         "saving_ratio": advised.get("saving_ratio"),
         "budget_bytes": advised.get("budget_bytes"),
@@ -130,6 +132,8 @@ def _summary(section: Mapping[str, Any]) -> Sequence[str]:
     equal = sum(each["verdict"] == "equal" for each in section["replayed"])
     if section["replayed"]:
         lines.append(f"  {equal} of {len(section['replayed'])} queries answered with them as without")
+    if section.get("not_proved"):
+        lines.append(f"  {printable(section['not_proved'], 300)}")
     return [*lines, ""] if lines else []
 
 

@@ -24,6 +24,7 @@ from starskip.advisor.families.skipping.report.section_data import (
 )
 from starskip.advisor.run.artefact_rows import Row, published_rows
 from starskip.advisor.run.night import Night
+from starskip.advisor.verification.unproved_words import is_asked, unproved_sentences
 from starskip.errors import ConfigError
 from starskip.skipping.registry import index_from_specification
 
@@ -43,14 +44,15 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
     builds, built = published_rows(night, BUILDS, table)
     verdicts, _ = published_rows(night, VERDICTS, table)
     # Spark runs with all indexes of files: what a secondary index serves shows the work of both families.
-    of_secondary = {row["shape_id"] for row in published_rows(night, "secondary_verdicts", table)[0]}
+    by_secondary, _ = published_rows(night, "secondary_verdicts", table)
+    of_secondary = {row["shape_id"] for row in by_secondary if is_asked(row)}
     if not (advice or advised or builds or built):
         return None
     chosen = sorted((row for row in advice if row["verdict"] == "chosen"), key=lambda row: row["rank"])
     refused = [row for row in advice if row["verdict"] == "refused"]
     ranked = sorted(shapes, key=lambda row: (-row["bytes_read"], row["shape_id"]))
     all_bytes = sum(row["bytes_read"] for row in shapes)
-    every = _replayed(verdicts, {row["shape_id"]: row for row in ranked})
+    every = _replayed(filter(is_asked, verdicts), {row["shape_id"]: row for row in ranked})
     replayed = tuple(each for each in every if each.shape_id not in of_secondary or not _is_sound(each))
     found = (_shape(row, all_bytes) for row in ranked[:MAX_SKIPPED_SHAPES])
     of_index = {row["index"]: row for row in builds}
@@ -85,6 +87,7 @@ def skipping_report(night: Night, table: str) -> SkippingIndexes | None:
         # Without advice, the building stage repeats its reason.
         build_note=built.get("note") if built.get("note") != advised.get("note") else None,
         by_secondary=len(every) - len(replayed),
+        not_proved=unproved_sentences(verdicts, {row["shape_id"]: row["bytes_read"] for row in shapes}),
     )
 
 

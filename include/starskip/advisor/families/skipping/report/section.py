@@ -77,7 +77,8 @@ def _summary(skipping: SkippingIndexes) -> Sequence[str]:
         lines.append(f"  {printable(skipping.layout, 300)}")
     equal = sum(each.is_equal for each in skipping.replayed)
     replayed = f"  {equal} of {len(skipping.replayed)} query shapes answered with skipping as without it"
-    return [*lines, *([replayed] if skipping.replayed else []), ""]
+    unproved = [f"  {printable(skipping.not_proved, 300)}"] if skipping.not_proved else []
+    return [*lines, *([replayed] if skipping.replayed else []), *unproved, ""]
 
 
 def _chosen(indexes: SkippingIndexes) -> Sequence[tuple[str, tuple[str, ...]]]:

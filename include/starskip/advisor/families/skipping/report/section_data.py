@@ -151,6 +151,7 @@ class SkippingIndexes:
     all chosen metadata. ``choice`` and ``layout`` are sentences; ``relayout``: the columns to sort by.
     ``location`` and ``metadata_bytes``: of the built metadata; ``build_note``: why nothing was built.
     ``by_secondary``: how many replayed shapes secondary indexes serve too: their section has them.
+    ``not_proved``: sentences on queries that were not replayed, null if all were.
     """
 
     chosen: tuple[ChosenSkippingIndex, ...] = ()
@@ -181,6 +182,7 @@ class SkippingIndexes:
     files_read: int | None = None
     build_note: str | None = None
     by_secondary: int = 0
+    not_proved: str | None = None
 
     def __post_init__(self) -> None:
         for what, items, limit in (

@@ -66,6 +66,12 @@ def prove_query(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> P
         return Proof(Agreement.FAILED, str(error))
 
 
+def scans_of_proof(sql: str) -> int:
+    """Return how often ``prove_query`` scans the table at most: twice more for the bounds of a percentile."""
+    query = comparable_query(sql)
+    return 1 + 2 * sum(call.percentile is not None for call in query.approximate.values())
+
+
 def _proof(sql: str, ask: Ask, scan: Scan, clock: Callable[[], float]) -> Proof:
     query = comparable_query(sql)
     first = ask(query.sql)

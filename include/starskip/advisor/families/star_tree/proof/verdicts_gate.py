@@ -17,7 +17,7 @@ from starskip.advisor.run.expectations import (
 )
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.night import Night
-from starskip.advisor.verification.agreement import AGREED
+from starskip.advisor.verification.agreement import ACCEPTED, AGREED
 from starskip.settings import Settings
 
 _COSTS = ("tree_rows_read", "scan_rows_read", "tree_ms", "scan_ms")
@@ -38,7 +38,7 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
         in_set("queries", "is_of_table", f"{queries}: rows of this table", [True]),
         distinct("queries", ["shape_id", "instance"], f"{queries}: listed twice"),
         present("queries", "verdict", f"{queries}: missing verdict"),
-        in_set("queries", "verdict", f"{queries}: answers", AGREED),
+        in_set("queries", "verdict", f"{queries}: answers", ACCEPTED),
         present("answered", "tree", f"{queries}: missing tree"),
         *(
             item

@@ -10,12 +10,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import chain
+from typing import Any
 
 import pyarrow as pa
 
+from starskip.advisor.families.proof_bytes import proof_bytes
 from starskip.advisor.families.star_tree.build_star_trees import BUILT
-from starskip.advisor.families.star_tree.chosen_trees import chosen_trees, held_trees
 from starskip.advisor.families.star_tree.proof.prove_query import Proof, prove_query
+from starskip.advisor.families.star_tree.proof.scan_bytes import ScanBytes
+from starskip.advisor.families.star_tree.proof.wanted_queries import wanted_queries
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import (
@@ -26,37 +30,56 @@ from starskip.advisor.run.table_by_table import (
     is_ours,
 )
 from starskip.advisor.verification.agreement import Agreement
-from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload, workload_shapes
-from starskip.errors import StorageError, UnsupportedQuery, printable
+from starskip.advisor.verification.proofs_within import NotAsked, WantedProof, proofs_within
+from starskip.advisor.verification.unproved_words import unproved_warning
+from starskip.errors import StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
-from starskip.sql.normalize_sql import masked
-from starskip.sql.query_text import query_text
-from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.file_digests import damaged_files
 from starskip.star_tree.build.published_trees import data_folder, published_part
 from starskip.star_tree.serving.answer_from_files import answer_from_files
 from starskip.star_tree.serving.answer_sql import answer_sql
-from starskip.star_tree.serving.fitting_tree import FittingTree, fitting_tree
-from starskip.star_tree.serving.tree_set import TreeSet, open_trees
+from starskip.star_tree.serving.tree_set import open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import VERDICTS
-from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.storage.snapshot import SnapshotSource
 
 MAX_SHAPES = 100
-"""Shapes of a table that are answered both ways, the shapes that scanned most: each costs table scans."""
+"""Shapes of a table that are answered both ways, the shapes that save most: each costs table scans."""
+_UNTOLD = frozenset(each.value for each in (Agreement.EQUAL, Agreement.WITHIN_BOUND, Agreement.NOT_PROVED))
+"""Verdicts without a warning of their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Queries of one shape of one table; ``built``: the numbers of its published trees, in their order."""
+    """Queries of one shape of one table."""
 
     table: str
     shape_id: str
     queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The queries of one table that are wanted, each with NotAsked or None, by shape.
+
+    ``built``: the numbers of the table's published trees, in their order.
+    """
+
+    table: str
     built: tuple[int, ...]
+    queries: tuple[tuple[WantedProof[str], NotAsked | None], ...] = ()
+
+    def asked(self) -> Iterator[Asked]:
+        """Yield the queries of each shape that are asked."""
+        asked: dict[str, list[str]] = {}
+        for wanted, unasked in self.queries:
+            if unasked is None:
+                asked.setdefault(wanted.shape_id, []).append(wanted.query)
+        for shape_id, queries in asked.items():
+            yield Asked(self.table, shape_id, tuple(queries))
 
 
 def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
@@ -67,90 +90,56 @@ def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
     """
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
     snapshot_of = cache(night.store.snapshot)
-    asked: list[Asked] = []
+    planned: list[Planned] = []
     failures: dict[str, str] = {}
     for table in tables:
         try:
-            asked += _asked(night, table, snapshot_of)
+            planned.append(_planned(night, table, snapshot_of))
         except Exception as error:
             if not is_of_one_table(error):
                 raise
             failures[table] = failure_words(error)
+    asked = [shape for of_table in planned for shape in of_table.asked()]
     prove = partial(_proofs, night.store)
     proved = EngineTasks(engine).run_tasks("queries answered both ways", asked, prove)
     staged = night.store.staged_write("verdicts", night.date_text)
-    rows: dict[str, list[dict[str, object]]] = {table: [] for table in tables}
     counts = dict.fromkeys((verdict.value for verdict in Agreement), 0)
     warnings = failure_warnings("verify_indexes", failures)
-    for shape, proofs in zip(asked, proved, strict=True):
-        for number, proof in enumerate(proofs, start=1):
-            rows[shape.table].append(_row(shape, number, proof))
-            counts[proof.verdict.value] += 1
-            if proof.verdict not in (Agreement.EQUAL, Agreement.WITHIN_BOUND):
-                what = f"table {shape.table}: shape {shape.shape_id}: {proof.verdict.value}: {proof.detail}"
+    # The order of what was planned, without the queries that are not asked.
+    proofs = chain.from_iterable(proved)
+    parts: dict[str, Part] = {}
+    for of_table in planned:
+        rows = [_row(of_table, wanted, unasked, proofs) for wanted, unasked in of_table.queries]
+        for row in rows:
+            counts[row["verdict"]] += 1
+            if row["verdict"] not in _UNTOLD:
+                what = f"table {of_table.table}: shape {row['shape_id']}: {row['verdict']}: {row['detail']}"
                 warnings.append(printable(what))
-    written = {
-        table: staged.write(table, pa.Table.from_pylist(of_table, schema=VERDICTS))
-        for table, of_table in rows.items()
-    }
-    parts = {table: Part(files) for table, files in written.items()}
+        if unproved := unproved_warning(rows):
+            warnings.append(printable(f"table {of_table.table}: star-trees: {unproved}"))
+        parts[of_table.table] = Part(
+            staged.write(of_table.table, pa.Table.from_pylist(rows, schema=VERDICTS))
+        )
     night.publish("verdicts", {**parts, **failed_parts(failures)})
-    failed = {shape.table for shape, proofs in zip(asked, proved, strict=True) if _has_failed(proofs)}
+    failed = {shape.table for shape, found in zip(asked, proved, strict=True) if _has_failed(found)}
     _require_whole(EngineTasks(engine).run_tasks, night.store, sorted(failed))
     return StageResult({"tables": len(tables), "shapes": len(asked), **counts}, tuple(warnings))
 
 
-def _asked(night: Night, table: str, snapshot_of: SnapshotSource) -> Iterator[Asked]:
-    """Yield the shapes that a tree claims, or was chosen, to answer, in descending order of entries."""
+def _planned(night: Night, table: str, snapshot_of: SnapshotSource) -> Planned:
+    """Return the queries to ask within the table's budget, and those that are not asked."""
     builds = snapshot_of("star_tree_builds", night.date_text)
     assert builds is not None
     rows = builds.read_table([table], ["tree", "outcome"]).to_pylist()
     built = tuple(sorted(row["tree"] for row in rows if row["outcome"] in BUILT))
     if not built:
-        return
-    workload = snapshot_of("workload", night.date_text)
-    assert workload is not None
+        return Planned(table, built)
     trees = open_trees(night.store, table, by_any_name=True)
-    advised = _advised(table, snapshot_of("recommendations", night.date_text))
-    shapes = sorted(workload_shapes(workload.read_table([table])), key=_most_first)
-    claimed = [
-        shape for shape in shapes if shape.instances and _is_asked(trees, shape, shape.shape_id in advised)
-    ]
-    for shape in claimed[:MAX_SHAPES]:
-        literals = sorted(shape.instances, key=partial(_most_scanned, shape))
-        asked = literals[: night.settings.building.verified_instances]
-        queries = tuple(query_text(shape.skeleton, each) for each in asked)
-        yield Asked(table, shape.shape_id, queries, built)
-
-
-def _advised(table: str, advice: Snapshot | None) -> frozenset[str]:
-    """Return the shapes that trees were chosen for."""
-    part = advice.parts([table]).get(table) if advice else None
-    trees = (*chosen_trees(table, part), *held_trees(table, part)) if part else ()
-    return frozenset(shape for tree in trees for shape in tree.shapes)
-
-
-def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
-    return -shape.entries_scanned, shape.shape_id
-
-
-def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Literals]:
-    instance: Instance = shape.instances[literals]
-    return (-instance.entries_scanned_in_filter, literals)
-
-
-def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
-    """Return whether a tree has to answer the shape, or says that it can.
-
-    Pinot's trees answer some shapes that Starskip's never do, such as groups by an expression of two columns.
-    """
-    if not shape.is_parsed:
-        return False
-    try:
-        query = aggregation_query(masked(shape.skeleton), "pinot", trees.published.schema.names)
-    except UnsupportedQuery:
-        return False
-    return is_advised or isinstance(fitting_tree(query, trees.trees), FittingTree)
+    wanted = wanted_queries(night, table, trees, snapshot_of)
+    budget_bytes = proof_bytes(night, table, snapshot_of)
+    # Tasks ask them all at once: each is charged what it is expected to read.
+    found = proofs_within(wanted, budget_bytes, MAX_SHAPES, ScanBytes(trees).of, lambda _: (None, None))
+    return Planned(table, built, tuple(found))
 
 
 def _proofs(store: ArtefactStore, asked: Asked) -> list[Proof]:
@@ -198,13 +187,17 @@ def _require_whole(run_tasks: RunTasks, store: ArtefactStore, tables: Sequence[s
         )
 
 
-def _row(shape: Asked, instance: int, proof: Proof) -> dict[str, object]:
+def _row(
+    planned: Planned, wanted: WantedProof[str], unasked: NotAsked | None, proofs: Iterator[Proof]
+) -> dict[str, Any]:
+    """Return the row of a query; ``proofs`` has its outcome next, if it was asked."""
+    proof = next(proofs) if unasked is None else Proof(Agreement.NOT_PROVED, unasked.reason)
     # Trees that could not be built have a number too, but are not published.
-    numbers = dict(enumerate(shape.built))
+    numbers = dict(enumerate(planned.built))
     return {
-        "table": shape.table,
-        "shape_id": shape.shape_id,
-        "instance": instance,
+        "table": planned.table,
+        "shape_id": wanted.shape_id,
+        "instance": wanted.instance,
         "tree": None if proof.tree is None else numbers.get(proof.tree),
         "verdict": proof.verdict.value,
         "detail": proof.detail or None,

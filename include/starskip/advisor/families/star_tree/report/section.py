@@ -95,7 +95,8 @@ def _summary(trees: StarTreeEvidence) -> Sequence[str]:
         lines.append(f"  star-tree {outcome}, {size_share(size_bytes, trees.table_bytes)}: {order}")
     agreed = sum(each.is_agreed for each in trees.proved)
     proved = f"  {agreed} of {len(trees.proved)} query shapes answered from star-trees as by a scan"
-    return [*lines, *([proved] if trees.proved else []), ""]
+    unproved = [f"  {printable(trees.not_proved, 300)}"] if trees.not_proved else []
+    return [*lines, *([proved] if trees.proved else []), *unproved, ""]
 
 
 def _change(trees: StarTreeEvidence) -> tuple[Piece, ...]:

@@ -119,6 +119,7 @@ class StarTreeEvidence:
     ``unanswerable``: queries that Pinot answers from no star-tree, by reason code. ``by_starskip_only``: the
     shapes among them that a chosen tree answers on the lake. ``table_rows``: rows of the lake table that
     trees are built from, null without one. ``table_bytes``: bytes of that table, or of the segments.
+    ``not_proved``: sentences on queries that were not asked both ways, null if all were.
     """
 
     chosen: tuple[ChosenStarTree, ...] = ()
@@ -129,6 +130,7 @@ class StarTreeEvidence:
     by_starskip_only: tuple[ShapeOfStarskipOnly, ...] = ()
     table_rows: int | None = None
     table_bytes: int | None = None
+    not_proved: str | None = None
 
     @property
     def proposed(self) -> tuple[ChosenStarTree, ...]:

@@ -20,6 +20,7 @@ from starskip.advisor.families.star_tree.report.star_tree_evidence import (
 )
 from starskip.advisor.run.artefact_rows import Row, published_rows
 from starskip.advisor.run.night import Night
+from starskip.advisor.verification.unproved_words import is_asked, unproved_sentences
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.sql.masking import mask_literals
 from starskip.star_tree.star_tree_config import StarTreeConfig
@@ -49,12 +50,13 @@ def star_tree_report(
     return StarTreeEvidence(
         chosen=tuple(_chosen(row, chosen, shapes) for row in builds[:MAX_STAR_TREES]),
         refused=tuple(map(_refused, advice.properties.get("refused_star_trees", ()))),
-        proved=_proved(proofs, shapes),
+        proved=_proved(filter(is_asked, proofs), shapes),
         note=advice.properties.get("star_trees_note") or None,
         by_starskip_only=_by_starskip_only(night, table, advice, shapes),
         unanswerable=advice.properties.get("unanswerable_by_star_trees", {}),
         table_rows=next((row["rows"] for row in builds if row["rows"] is not None), None),
         table_bytes=advice.properties.get("table_bytes") if lake_bytes is None else lake_bytes,
+        not_proved=unproved_sentences(proofs, {each: shapes[each].entries_scanned for each in shapes}),
     )
 
 
