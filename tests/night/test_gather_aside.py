@@ -1,4 +1,4 @@
-"""What tasks tell comes to the driver through files if it is much, and small files of a table are merged."""
+"""Results of tasks come to the driver through files if they are large; small files of a table are merged."""
 
 from __future__ import annotations
 
