@@ -42,7 +42,7 @@ _SMALL = """settings:
   scoring: {window_rows_per_table: 256, max_simulations_per_table: 10}
   advice: {index_kinds: "inverted,range,sorted"}
 """
-_KILLED_GROUP, _KILLED_TASK = 1, "score_votes"
+_KILLED_GROUP, _KILLED_TASK = 0, "score_votes"
 _RUN_SECONDS = 7_200
 _LOOK_S = 1.0
 _FRESH = "import sys, time; t = time.time(); exec(open(sys.argv[1]).read()); print(time.time() - t)"
@@ -117,9 +117,9 @@ def _run(airflow: RunningAirflow, cluster: Path) -> tuple[str, Sequence[Sequence
             damaged = groups[-1][0]
             _damage(cluster, damaged)
             print(f"group_tables after {time.monotonic() - began:.0f} s", flush=True)
-        for task, place, state, pid, *_ in airflow.rows(_STATES, _DAG):
+        for task, place, state, pid, name, _ in airflow.rows(_STATES, _DAG):
             is_doomed = (task, place, state) == (_KILLED_TASK, _KILLED_GROUP, "running")
-            if is_doomed and pid and pid not in killed:
+            if is_doomed and pid and name and pid not in killed:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
                 killed.add(pid)
