@@ -16,7 +16,7 @@ from starskip.advisor.families.star_tree.chosen_trees import ChosenTree
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, table_by_table
 from starskip.advisor.selection.past_nights import past_nights
-from starskip.errors import StarskipError, StorageOutage
+from starskip.errors import DamagedFile, StarskipError, StorageError, StorageOutage
 from starskip.lake.lake_table import LakeTable
 from starskip.night import fit_latency_model, score_votes, select_indexes
 from starskip.night.quality.check_stage import check_stage
@@ -181,6 +181,13 @@ ON_AN_EXECUTOR = (
     '  File "/x/starskip/cost/y.py", line 7, in votes\n    1 / 0\n'
     "ValueError: cannot read 'john@example.com'\n\n\tat org.apache.spark.api.python"
 )
+
+
+def test_a_damaged_file_is_one_table_s_and_a_store_that_fails_is_not() -> None:
+    damaged = DamagedFile("queries/x.parquet: is damaged", location="queries/x.parquet")
+    found = table_by_table(["a", "b"], lambda tables: fail(damaged) if "b" in tables else tables)
+    assert (found.results, found.failures) == ([["a"]], {"b": str(damaged)})
+    assert not is_of_one_table(StorageError("the store is full", location="/store"))
 
 
 def test_a_fault_on_an_executor_is_one_table_s_and_a_lost_executor_is_not() -> None:

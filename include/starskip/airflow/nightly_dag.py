@@ -60,16 +60,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import (
-    DAG,
-    BaseNotifier,
-    CronDataIntervalTimetable,
-    TriggerRule,
-    chain,
-    get_current_context,
-    task,
-    task_group,
-)
+from airflow.sdk import DAG, BaseNotifier, CronDataIntervalTimetable, TriggerRule, chain, task, task_group
 from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
@@ -87,7 +78,6 @@ from starskip.airflow.task_failure import (
     failing_at_once,
     failure_reasons,
     is_log_missing,
-    name_group,
     run_tasks,
 )
 from starskip.number_text import some_names
@@ -147,6 +137,7 @@ def index_advisor_dag(
         "params": {**configured_form(early), **dag_arguments.get("params", {})},
         "default_args": {**_TASKS, **(default_args or {})},
         "tags": [TAG, "nightly", *tags],
+        "user_defined_macros": {"some_names": some_names, **(dag_arguments.get("user_defined_macros") or {})},
     }
     with DAG(dag_id, **arguments) as dag:
 
@@ -160,18 +151,19 @@ def index_advisor_dag(
                     tables=tables,
                     report_source=early.report_source() if stage == REPORTING else None,
                     conn_id=spark_conn_id,
+                    map_index_template=_group_name(tables, "task.tables"),
                     **limits,
                     **({"pool": pool} if pool else {}),
                 )
-                check = check_tables.override(task_id=f"check_{stage}", **limits)
-                steps += [job, check(stage, place, connections, tables)]
+                named = _group_name(tables, "task.op_kwargs.tables")
+                check = check_tables.override(task_id=f"check_{stage}", map_index_template=named, **limits)
+                steps += [job, check(stage, place, connections, tables=tables)]
             chain(*steps)
             return steps
 
         @task_group(group_id="tables", prefix_group_id=False)
         def group(tables: Any) -> None:
-            named = "{{ group_words }}"
-            chain_of(GROUPED, tables, max_active_tis_per_dagrun=groups_at_once, map_index_template=named)
+            chain_of(GROUPED, tables, max_active_tis_per_dagrun=groups_at_once)
 
         groups = group_tables(place, connections)
         chain(chain_of(SHARED)[-1], groups)
@@ -193,6 +185,14 @@ def config_place(config: str | Path, beside: Path) -> str:
     return config if isinstance(config, str) and ":/" in config else str(beside.absolute() / config)
 
 
+def _group_name(tables: Any, known_as: str) -> str | None:
+    """Return the template of what a group's task is called after in the pages; None for a task of no group.
+
+    It needs only what a task knows before it runs: the name is wanted most of one that was killed.
+    """
+    return None if tables is None else f"{{{{ some_names({known_as}) }}}}"
+
+
 def _night(context: Any, config: str, connections: Connections, tables: Sequence[str] | None = None) -> Night:
     """Return the night of a run, with ``tables`` that of a group of its tables."""
     connections.use(os.environ)
@@ -208,8 +208,6 @@ def check_tables(
     from starskip.airflow.night_outcome import failed_check
     from starskip.night.quality.check_stage import check_stage
 
-    if tables:
-        name_group(get_current_context(), tables)
     with failing_at_once(context):
         night = _night(context, config, connections, tables)
         verdicts = check_stage(night, stage)

@@ -26,7 +26,7 @@ from starskip.airflow.submitters.kept_receipt import forget_job
 from starskip.airflow.submitters.spark_job import SparkJob
 from starskip.airflow.submitters.submitter import submitter
 from starskip.airflow.submitters.target import Target, target_of
-from starskip.airflow.task_failure import failing_at_once, name_group, note_failure
+from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.errors import ConfigError, printable
 from starskip.night.job_receipt import RECEIPT_OPTION, JobReceipt, new_token, read_receipt
 
@@ -93,7 +93,6 @@ class SparkStageOperator(BaseOperator):
         from starskip.night.stage_here import stage_here
         from starskip.night.table_groups import stage_engine
 
-        name_group(context, self.tables)
         with failing_at_once(context), ExitStack() as stack:
             self.connections.use(os.environ)
             request = self._request(context)

@@ -80,15 +80,6 @@ def _split(name: str) -> tuple[str, int]:
     return (task, int(place)) if place.isdigit() else (name, -1)
 
 
-def name_group(context: Any, tables: Sequence[str] | None) -> None:
-    """Give the pages of Airflow a name for the group whose task runs; a task of no group has none.
-
-    ``context``: the task's own, of which a function that is a task is given a copy.
-    """
-    if tables:
-        context["group_words"] = some_names(tables)
-
-
 def run_tasks(context: Mapping[str, Any]) -> RunTasks:
     """Return the tasks of the run that ``context`` belongs to."""
     run, ti = context["dag_run"], context["ti"]

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pyarrow.dataset as pads
 
-from starskip.errors import StorageError, printable
+from starskip.errors import DamagedFile, StorageError, printable
 from starskip.storage.checked_parquet import require_columns, require_own
 from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.staged_write import StagedWrite
@@ -79,7 +79,7 @@ class Snapshot:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of ``tables`` (by default all), file by file.
 
-        Raises ``StorageError`` naming the file that is damaged.
+        Raises ``DamagedFile`` naming the file that is damaged.
         """
         dataset = self.dataset(tables)
         yield from _batches(dataset, list(columns) if columns is not None else dataset.schema.names)
@@ -103,7 +103,7 @@ def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBat
         try:
             yield from fragment.to_batches(schema=dataset.schema, columns=columns)
         except (pa.ArrowException, OSError) as error:
-            raise StorageError(
+            raise DamagedFile(
                 f"{fragment.path}: is damaged; run the step that wrote it again "
                 f"({printable(' '.join(str(error).split()), 200)})",
                 location=fragment.path,
@@ -118,11 +118,11 @@ def _physical_columns(fragment: pads.Fragment, file: DataFile) -> list[str]:
     except FileNotFoundError as error:
         raise _missing(name) from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise StorageError(f"{name}: is damaged; run the step that wrote it again", location=name) from error
+        raise DamagedFile(f"{name}: is damaged; run the step that wrote it again", location=name) from error
 
 
-def _missing(name: str) -> StorageError:
-    return StorageError(
+def _missing(name: str) -> DamagedFile:
+    return DamagedFile(
         f"{name}: is named by the manifest but gone; run the step that wrote it again", location=name
     )
 

@@ -16,7 +16,13 @@ import pyarrow as pa
 
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.advisor.run.table_by_table import (
+    failed_parts,
+    failure_warnings,
+    failure_words,
+    is_of_one_table,
+    is_ours,
+)
 from starskip.advisor.run.user_code import plugin_errors
 from starskip.advisor.run.withheld_builds import withheld_builds
 from starskip.errors import MissingExtra, printable
@@ -117,15 +123,23 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     parts: dict[str, Part] = {}
     counts = dict.fromkeys(OUTCOMES, 0)
     warnings = []
+    unread: dict[str, str] = {}
     for table in tables:
-        build = _table_build(night, table, builds, withheld, snapshot_of)
+        try:
+            build = _table_build(night, table, builds, withheld, snapshot_of)
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            unread[table] = failure_words(error)
+            continue
         for row in build.rows:
             counts[row["outcome"]] += 1
         failures = dict.fromkeys(row["detail"] for row in build.rows if row["outcome"] == FAILED)
         warnings += [printable(f"table {table}: {builds.plural} not built: {each}") for each in failures]
         rows = pa.Table.from_pylist(list(build.rows), schema=night.store.schemas[builds.artefact])
         parts[table] = Part(staged.write(table, rows), build.properties)
-    night.publish(builds.artefact, parts)
+    night.publish(builds.artefact, {**parts, **failed_parts(unread)})
+    warnings += failure_warnings(builds.stage, unread)
     return StageResult({"tables": len(tables), **counts}, tuple(warnings))
 
 

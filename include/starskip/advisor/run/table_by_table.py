@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from starskip.errors import StarskipError, StorageError, TransientError, first_line, printable
+from starskip.errors import DamagedFile, StarskipError, StorageError, TransientError, first_line, printable
 from starskip.sql.masking import mask_literals
 from starskip.storage.manifest import Part
 
@@ -62,6 +62,9 @@ def table_by_table(tables: Sequence[str], work: Callable[[Sequence[str]], Result
 
 def is_of_one_table(error: Exception) -> bool:
     """Return whether an error may be one table's, and not a store's, an engine's or a passing one."""
+    if isinstance(error, DamagedFile):
+        # Each data file is of one table; if the store lost those of all, each of them fails.
+        return True
     if isinstance(error, TransientError | StorageError | OSError):
         return False
     is_of_engine = type(error).__module__.partition(".")[0] in _ENGINES

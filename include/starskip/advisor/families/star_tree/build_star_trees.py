@@ -19,7 +19,13 @@ from starskip.advisor.families.star_tree.chosen_trees import ChosenTree, chosen_
 from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, is_ours
+from starskip.advisor.run.table_by_table import (
+    failed_parts,
+    failure_warnings,
+    failure_words,
+    is_of_one_table,
+    is_ours,
+)
 from starskip.advisor.run.withheld_builds import withheld_builds
 from starskip.errors import (
     ConfigError,
@@ -80,15 +86,23 @@ def build_star_trees(engine: Engine, night: Night) -> StageResult:
     missing = missing_extra("star-trees")
     if missing and {ALL, STAR_TREE_NAME}.intersection(listed(night.settings.advice.index_kinds)):
         warnings.append(f"no star-tree is advised: {missing}")
+    unread: dict[str, str] = {}
     for table, part in advised.parts(tables).items():
-        chosen = chosen_trees(table, part)
-        builds = _table_builds(run_tasks, night, table, chosen, held_trees(table, part), withheld)
+        try:
+            chosen, held = chosen_trees(table, part), held_trees(table, part)
+            builds = _table_builds(run_tasks, night, table, chosen, held, withheld)
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            unread[table] = failure_words(error)
+            continue
         for build in builds:
             counts[build.outcome] += 1
             if build.outcome == FAILED:
                 warnings.append(printable(f"table {table}: star-tree not built: {build.detail}"))
         parts[table] = Part(staged.write(table, _rows(table, builds)), _table_properties(builds))
-    night.publish("star_tree_builds", parts)
+    night.publish("star_tree_builds", {**parts, **failed_parts(unread)})
+    warnings += failure_warnings("build_star_trees", unread)
     return StageResult({"tables": len(tables), **counts}, tuple(dict.fromkeys(warnings)))
 
 
