@@ -42,7 +42,7 @@ apache-airflow-providers-openlineage==2.20.3
 statsd==4.0.1
 pytest
 """
-OURS = ("apache-airflow", "apache-airflow-providers-apache-spark")
+OURS = ("apache-airflow", "apache-airflow-providers-apache-spark", "great-expectations")
 """Packages whose versions are those of requirements.txt: all of its pins go with no Amazon provider."""
 
 
