@@ -101,11 +101,14 @@ with DAG("nightly", schedule=None, params=configured_form(early_config(place))) 
     job >> check("write_report", place, Connections(), None)
 
 
-@dag(schedule=Asset("starskip://nightly/airlineStats/advice"))
+advice = Asset("starskip://nightly/airlineStats/advice")
+
+
+@dag(schedule=advice)
 def subscriber():
     @task
     def told(triggering_asset_events):
-        return [event.extra for events in triggering_asset_events.values() for event in events]
+        return [event.extra for event in triggering_asset_events[advice]]
 
     told()
 
