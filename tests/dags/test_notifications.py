@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -20,7 +20,9 @@ from report_cases import lineitem
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries
+from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict
 from starskip.advisor.run.night import Night
+from starskip.airflow.night_outcome import NightOutcome
 from starskip.errors import ConfigError
 from starskip.night.new_advice import new_advice
 from starskip.number_text import percent
@@ -61,11 +63,15 @@ def before(night: Night, days: int = 1) -> Night:
     return replace(night, run_date=night.run_date - timedelta(days=days))
 
 
-def told(night: Night, failed: str | None = None, run_type: str = "scheduled") -> list[Any]:
-    from starskip.airflow.notifications import night_messages
+def told(
+    night: Night, failed: str | None = None, run_type: str = "scheduled", problems: Any = None
+) -> list[Any]:
+    from starskip.airflow.notifications import PROBLEMS, night_messages
+    from starskip.airflow.task_failure import FAILURE
 
+    pushed = {FAILURE: failed, PROBLEMS: problems}
     run = SimpleNamespace(dag_id="nightly", run_id="scheduled__1", run_type=run_type, start_date=BEGUN)
-    ti = SimpleNamespace(xcom_pull=lambda **_: failed)
+    ti = SimpleNamespace(xcom_pull=lambda key, **_: pushed[key])
     return list(night_messages({"dag_run": run, "ti": ti}, lambda _: night))
 
 
@@ -98,7 +104,7 @@ def test_one_message_a_kind_and_night_names_the_tables(dag_bag: Any, night: Nigh
     assert values["subject"] == "Starskip: new advice on 200 tables, night of 2026-11-20"
     lines = values["text"].splitlines()
     assert lines[0] == f"t000: 1 new, saving {percent(0.9)} of all entries: star_tree:a"
-    assert lines[-2] == "and 180 more"
+    assert lines[-2] == "and 190 more"
     assert lines[-1].endswith(LINK)
     assert f'{LINK}">' in values["html"]
 
@@ -110,6 +116,41 @@ def test_a_night_that_failed_is_told_with_its_reason(dag_bag: Any, night: Night)
     assert kinds(messages) == ["failed_night", "new_advice"]
     assert messages[0].values()["subject"] == "Starskip: the night of 2026-11-20 failed"
     assert messages[0].values()["text"].startswith("night of 2026-11-20: no log\n")
+
+
+def stopped_night(tables: Sequence[str], failed: Mapping[str, str] | None = None) -> NightOutcome:
+    """The outcome of a night in which a gate stopped some tables."""
+    check = GateCheck("score_votes", "votes", False, "0", "at least 1")
+    stopped = tuple(GateVerdict(table, "score_votes", (check,)) for table in tables)
+    return NightOutcome("2026-11-20", failed or {}, stopped, (), ("lineitem",))
+
+
+def test_stopped_tables_are_told_apart_from_a_stage_that_failed(dag_bag: Any, night: Night) -> None:
+    group = "score_votes of orders, nation"
+    outcome = stopped_night(["region"], {group: "the store does not answer"})
+    failed, stopped = told(night, outcome.problem(), problems=outcome.told())
+    assert failed.kind == "failed_night"
+    assert list(failed.lines) == [f"{group} failed: the store does not answer"]
+    assert stopped.kind == "stopped_table"
+    assert stopped.subject == "Starskip: gates failed on region, the night of 2026-11-20"
+    reason = "was stopped by check_score_votes: votes: found 0, expected at least 1"
+    assert list(stopped.lines) == [f"region {reason}"]
+    outcome = stopped_night(["region"])
+    assert kinds(told(night, outcome.problem(), problems=outcome.told())) == ["stopped_table"]
+
+
+def test_two_hundred_stopped_tables_are_a_short_message_and_a_short_reason(
+    dag_bag: Any, night: Night
+) -> None:
+    outcome = stopped_night([f"t{i:03}" for i in range(200)])
+    (message,) = told(night, outcome.problem(), problems=outcome.told())
+    assert message.subject == "Starskip: gates failed on 200 tables, the night of 2026-11-20"
+    lines = message.values()["text"].splitlines()
+    assert len(lines) == 12 and lines[10] == "and 190 more"
+    problem = outcome.problem()
+    assert problem is not None
+    assert "table t019 was" in problem and "; and 180 more (reports of lineitem are published)" in problem
+    assert "t020" not in problem
 
 
 def test_an_experiment_tells_its_failure_alone_and_a_backfill_nothing(dag_bag: Any, night: Night) -> None:
@@ -276,11 +317,13 @@ def test_airflows_notifier_sends_mail(dag_bag: Any, night: Night, monkeypatch: p
         html_content="{{ starskip.html }}",
     )
     advise(night, {HOSTILE: {"a": 0.9}})
+    outcome = stopped_night([HOSTILE], {"parse_query_logs": "no log"})
     with mail_server() as server:
         monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", connection_to(server))
-        for each in told(night, failed="night of 2026-11-20: no log"):
+        for each in told(night, outcome.problem(), problems=outcome.told()):
             send([notifier], {}, each)
-    failed, advice = server.mails
+    failed, stopped, advice = server.mails
+    assert stopped["Subject"].startswith("Starskip: gates failed on lineitem") and stopped["Bcc"] is None
     assert failed["Subject"] == "Starskip: the night of 2026-11-20 failed"
     assert failed["To"] == "ops@example.com" and failed["Bcc"] is None
     assert advice["Subject"].startswith("Starskip: new advice on lineitem")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from starskip.advisor.run.gate_verdicts import GateVerdict, read_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import stage_named
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.number_text import some_names
+
+_MOST_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,12 @@ class NightOutcome:
 
     def problem(self) -> str | None:
         """Return in one sentence why the run must end as failed; None if all went well."""
-        stopped = [
-            f"table {verdict.table} {_fate(verdict)} check_{verdict.stage}: {failed_check(verdict)}"
-            for verdict in self.stopped
-        ]
+        stopped = [f"table {table} {words}" for table, words in self._stopped().items()]
         problems = [*self._failures(), *stopped, *self._without_report()]
         if not problems:
             return None
+        if len(problems) > _MOST_PROBLEMS:
+            problems = [*problems[:_MOST_PROBLEMS], f"and {len(problems) - _MOST_PROBLEMS} more"]
         names = some_names(self.reported, 10)
         reported = f"reports of {names} are published" if self.reported else "no report"
         return f"night of {self.run_date}: {'; '.join(problems)} ({reported})"
@@ -42,6 +44,15 @@ class NightOutcome:
     def night_problem(self) -> str | None:
         """Return the problems beyond the tables that a gate stopped, which have lines of their own."""
         return "; ".join([*self._failures(), *self._without_report()]) or None
+
+    def told(self) -> dict[str, Any]:
+        """Return the problems for messages: of stages and missing reports, and those of each table."""
+        return {"failures": [*self._failures(), *self._without_report()], "tables": self._stopped()}
+
+    def _stopped(self) -> dict[str, str]:
+        return {
+            each.table: f"{_fate(each)} check_{each.stage}: {failed_check(each)}" for each in self.stopped
+        }
 
     def _failures(self) -> list[str]:
         return [f"{task} failed: {reason}" for task, reason in self.failed.items()]

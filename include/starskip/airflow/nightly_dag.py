@@ -65,10 +65,11 @@ from airflow.sdk.definitions.param import ParamsDict
 from airflow.sdk.exceptions import AirflowFailException
 
 from starskip.advisor.run.stages import GROUPED, SHARED, stage_named
+from starskip.airflow.advice_assets import advice_alias, tell_assets
 from starskip.airflow.configured_form import configured_form, early_config
 from starskip.airflow.connections import Connections
 from starskip.airflow.night_request import night_request
-from starskip.airflow.notifications import night_messages, notify_task
+from starskip.airflow.notifications import PROBLEMS, night_messages, notify_task
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, TAG
 from starskip.airflow.spark_stage_operator import SparkStageOperator
@@ -114,11 +115,12 @@ def index_advisor_dag(
     ``config``: the configuration of its nights, as a path or as the URL of an object. A relative path is
     beside the file that calls. ``schedule``: when it runs; a cron text, read in ``timezone``, has data
     intervals, and anything else is taken as Airflow's DAG takes it. ``notifiers``: what a task ``notify``
-    sends messages by: of a night that failed, of large new advice, of a prediction that was refuted; their
-    templates find ``starskip.subject``, ``.text``, ``.html``, ``.link`` and ``.kind``. ``pool``: Airflow's
-    pool for the stages. ``groups_at_once``: how many groups of a run may be in the same stage at a time.
-    ``default_args`` of its tasks lie over Starskip's, ``tags`` stand beside Starskip's, and ``dag_arguments``
-    are all others of Airflow's DAG, such as ``start_date`` or ``on_failure_callback``.
+    sends messages by: of a night that failed, of tables that a gate stopped, of large new advice, of a
+    prediction that was refuted; their templates find ``starskip.subject``, ``.text``, ``.html``, ``.link``
+    and ``.kind``. ``pool``: Airflow's pool for the stages. ``groups_at_once``: how many groups of a run may
+    be in the same stage at a time. ``default_args`` of its tasks lie over Starskip's, ``tags`` stand beside
+    Starskip's, and ``dag_arguments`` are all others of Airflow's DAG, such as ``start_date`` or
+    ``on_failure_callback``.
     """
     if isinstance(schedule, str) and schedule not in _WITHOUT_INTERVAL:
         # Airflow's own reading of a cron text has no data interval, by which a run knows its night.
@@ -156,7 +158,10 @@ def index_advisor_dag(
                     **({"pool": pool} if pool else {}),
                 )
                 named = _group_name(tables, "task.op_kwargs.tables")
-                check = check_tables.override(task_id=f"check_{stage}", map_index_template=named, **limits)
+                outlets = [advice_alias(dag_id)] if stage == REPORTING else []
+                check = check_tables.override(
+                    task_id=f"check_{stage}", map_index_template=named, outlets=outlets, **limits
+                )
                 steps += [job, check(stage, place, connections, tables=tables)]
             chain(*steps)
             return steps
@@ -211,7 +216,9 @@ def check_tables(
     with failing_at_once(context):
         night = _night(context, config, connections, tables)
         verdicts = check_stage(night, stage)
-    passed = [verdict.table for verdict in verdicts if verdict.passed]
+        passed = [verdict.table for verdict in verdicts if verdict.passed]
+        if stage == REPORTING and (told := tell_assets(context, night, passed)):
+            show_progress(f"check_{stage}: assets with news {told}")
     show_progress(f"check_{stage}: {len(passed)} of {len(verdicts)} tables passed")
     for verdict in verdicts:
         if not verdict.passed:
@@ -254,6 +261,7 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
                 show_progress(f"finish_night: {words}")
     if problem := outcome.problem():
         context["ti"].xcom_push(key=FAILURE, value=problem)
+        context["ti"].xcom_push(key=PROBLEMS, value=outcome.told())
         raise AirflowFailException(problem)
     kept = "kept beside the night's advice" if night.is_experiment else "published"
     if note := run_note(night):

@@ -5,7 +5,7 @@ Names in a message come from logs, where anyone can write them: a subject is one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,7 +26,10 @@ from starskip.number_text import percent
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
 
-_MOST_LINES = 20
+PROBLEMS = "problems"
+"""XCom key under which finish_night leaves what failed, one by one, as ``NightOutcome.told``."""
+
+_MOST_LINES = 10
 _LONGEST_LINE = 400
 _LONGEST_SUBJECT = 150
 _LONGEST_SEND_SECONDS = 60
@@ -35,7 +38,7 @@ _TOO_LONG = f"it took more than {_LONGEST_SEND_SECONDS} s"
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message; ``kind``: failed_night, new_advice or refuted."""
+    """A message; ``kind``: failed_night, stopped_table, new_advice or refuted."""
 
     kind: str
     subject: str
@@ -111,8 +114,9 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
         night = None
     if problem := context["ti"].xcom_pull(task_ids="finish_night", key=FAILURE):
         what = f"the night of {night.date_text}" if night else f"run {run.run_id}"
-        of = "an experiment about " if night and night.is_experiment else ""
-        yield Message("failed_night", f"Starskip: {of}{what} failed", [problem], link)
+        what = f"an experiment about {what}" if night and night.is_experiment else what
+        told = context["ti"].xcom_pull(task_ids="finish_night", key=PROBLEMS)
+        yield from _problems(told or {"failures": [problem], "tables": {}}, what, link)
     if night is None or night.is_experiment:
         return
     load_families(night.family_modules)
@@ -126,6 +130,15 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
         ]
         yield Message("new_advice", subject, lines, link)
     yield from _refuted([*_taken_back(night, run.start_date), *refuted_tonight(night)], link)
+
+
+def _problems(told: Mapping[str, Any], what: str, link: str) -> Iterator[Message]:
+    if told["failures"]:
+        yield Message("failed_night", f"Starskip: {what} failed", told["failures"], link)
+    if told["tables"]:
+        lines = [f"{table} {words}" for table, words in told["tables"].items()]
+        tables = _tables(list(told["tables"]))
+        yield Message("stopped_table", f"Starskip: gates failed on {tables}, {what}", lines, link)
 
 
 def apply_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:

@@ -27,6 +27,7 @@ from starskip.airflow.submitters.spark_job import SparkJob
 from starskip.airflow.submitters.submitter import submitter
 from starskip.airflow.submitters.target import Target, target_of
 from starskip.airflow.task_failure import failing_at_once, note_failure
+from starskip.airflow.watching import StageData, operator_lineage, watched_stage
 from starskip.errors import ConfigError, printable
 from starskip.night.job_receipt import RECEIPT_OPTION, JobReceipt, new_token, read_receipt
 
@@ -82,6 +83,7 @@ class SparkStageOperator(BaseOperator):
         self.report_source = report_source
         self._job: SparkJob | None = None
         self._submitted: Any = None
+        self._data: StageData | None = None
         if self.task_id == REPORTING:
             self.operator_extra_links = (ReportLink(),)
 
@@ -100,7 +102,7 @@ class SparkStageOperator(BaseOperator):
             if self.task_id == STAGE_NAMES[0]:
                 look_for_log(night)
             if stage_engine(night, self.task_id) == "local":
-                return self._counts(context, stage_here(self.task_id, night), None)
+                return self._counts(context, night, stage_here(self.task_id, night), None)
             target = target_of(self.conn_id, self.task_id)
             submitting = submitter(target)
             settings = {
@@ -118,7 +120,7 @@ class SparkStageOperator(BaseOperator):
         if receipt is None:
             raise self._without_receipt(context, night, error)
         forget_job(context)
-        return self._counts(context, receipt, error)
+        return self._counts(context, night, receipt, error)
 
     def on_kill(self) -> None:
         """End the job: elsewhere as the provider does, here with all processes of the job."""
@@ -128,6 +130,11 @@ class SparkStageOperator(BaseOperator):
         family = with_descendants(job_processes(_command(self._job)))
         self._submitted.on_kill()
         end_processes(family)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> Any:
+        """Return what the stage read and wrote; OpenLineage's provider asks, where it is installed."""
+        del task_instance
+        return operator_lineage(self._data)
 
     def _request(self, context: Any) -> NightRequest:
         request = night_request(context, self.config)
@@ -155,7 +162,9 @@ class SparkStageOperator(BaseOperator):
             archives=target.texts("archives"),
         )
 
-    def _counts(self, context: Any, receipt: JobReceipt, error: Exception | None) -> dict[str, int]:
+    def _counts(
+        self, context: Any, night: Night, receipt: JobReceipt, error: Exception | None
+    ) -> dict[str, int]:
         for warning in receipt.warnings:
             show_progress(f"{self.task_id}: warning: {warning}")
         if not receipt.is_done:
@@ -169,6 +178,7 @@ class SparkStageOperator(BaseOperator):
         counts = {printable(name, 80): value for name, value in receipt.counts.items()}
         told = (f"{name.replace('_', ' ')} {value:,}" for name, value in counts.items())
         show_progress(f"{self.task_id}: {', '.join(told)}")
+        self._data = watched_stage(night, receipt, self.dag_id)
         return counts
 
     def _without_receipt(self, context: Any, night: Night, error: Exception | None) -> AirflowException:

@@ -27,13 +27,16 @@ def new_advice(night: Night) -> list[NewAdvice]:
     out: its report says why.
     """
     snapshot = night.store.snapshot("reports", night.date_text)
-    found = [_of_table(night, table) for table in (snapshot.tables if snapshot else ()) if night.wants(table)]
+    found = [
+        new_on_table(night, table) for table in (snapshot.tables if snapshot else ()) if night.wants(table)
+    ]
     least = night.settings.notifications.min_new_saving_ratio
     large = [each for each in found if each.indexes and each.saving_ratio >= least]
     return sorted(large, key=lambda each: each.saving_ratio, reverse=True)
 
 
-def _of_table(night: Night, table: str) -> NewAdvice:
+def new_on_table(night: Night, table: str) -> NewAdvice:
+    """Return the new indexes of a table, however little they save."""
     before = set()
     for days in range(1, ADVICE_NIGHTS):
         earlier = replace(night, run_date=night.run_date - timedelta(days=days))

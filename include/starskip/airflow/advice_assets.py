@@ -1,0 +1,92 @@
+"""Tell Airflow of assets that other DAGs wait for: new advice on a table, and an index that was built.
+
+An asset's name is its URI, so that ``Asset(uri)`` in a DAG file is all that a subscriber writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from airflow.sdk import Asset, AssetAlias
+
+from starskip.advisor.run.stages import STAGES
+
+if TYPE_CHECKING:
+    from starskip.advisor.run.night import Night
+
+_BUILDS = "_builds"
+"""The end of the names of artefacts whose rows are indexes; the family in an asset's URI stands before it."""
+_CHANGED = ("built", "created", "refreshed")
+_LONGEST_NAME = 500
+
+
+def advice_alias(dag_id: str) -> AssetAlias:
+    """Return the alias of all assets of a DAG: its tasks tell at run time which there are."""
+    return AssetAlias(f"starskip://{dag_id}")
+
+
+def tell_assets(context: Mapping[str, Any], night: Night, tables: Collection[str]) -> int:
+    """Tell what of the night's advice on ``tables`` is new, and what was built; return how many assets.
+
+    Nothing is told of an experiment, of a backfill, and of a night that is not the newest.
+    """
+    run = context["dag_run"]
+    if night.is_experiment or run.run_type == "backfill" or _is_older(night):
+        return 0
+    alias = advice_alias(run.dag_id)
+    events = [*_new_advice(night, tables), *_built(night, tables)]
+    for path, extra in events:
+        asset = Asset("/".join([alias.name, *(quote(word[:_LONGEST_NAME], safe=",:") for word in path)]))
+        context["outlet_events"][alias].add(asset, extra={"run_date": night.date_text, **extra})
+    return len(events)
+
+
+def _is_older(night: Night) -> bool:
+    return max(night.store.storage.folders_in("recommendations"), default="") > night.date_text
+
+
+def _new_advice(night: Night, tables: Collection[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    from starskip.advisor.deployment.advised_change import change_of_night
+    from starskip.advisor.families.families import load_families
+    from starskip.night.new_advice import new_on_table
+
+    load_families(night.family_modules)
+    for table in sorted(tables):
+        found = new_on_table(night, table)
+        if not found.indexes:
+            continue
+        whole = change_of_night(night, table)
+        low, high = whole.interval or (None, None)
+        yield (
+            (table, "advice"),
+            {
+                "saving_ratio": whole.saving_ratio,
+                "low": low,
+                "high": high,
+                "chosen": sum(not each.is_drop for each in whole.indexes),
+                "new": len(found.indexes),
+                "new_saving_ratio": found.saving_ratio,
+            },
+        )
+
+
+def _built(night: Night, tables: Collection[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+    from starskip.advisor.run.gate_verdicts import read_verdicts
+
+    gates = [stage.name for stage in STAGES if not stage.stops_report]
+    failed = {each.table for each in read_verdicts(night, gates) if not each.passed}
+    for artefact in (stage.artefact for stage in STAGES if stage.artefact.endswith(_BUILDS)):
+        snapshot = night.store.snapshot(artefact, night.date_text)
+        rows = snapshot.read_table(sorted(set(tables) - failed)).to_pylist() if snapshot else []
+        for row in rows:
+            if row["outcome"] in _CHANGED:
+                extra = {"outcome": row["outcome"], "size_bytes": row["size_bytes"]}
+                yield (row["table"], artefact.removesuffix(_BUILDS), _index_name(row)), extra
+
+
+def _index_name(row: Mapping[str, Any]) -> str:
+    """Return an index's specification, or a star-tree's dimensions."""
+    return row.get("index") or ",".join(json.loads(row["config"])["dimensionsSplitOrder"])
