@@ -156,7 +156,8 @@ def _summed(tables: list[pa.Table]) -> pa.Table:
     types = ("data_type", "column_type")
     sums = [f.name for f in COLUMN_SUMS if f.name not in (*keys, *types)]
     aggregates = [*((name, "max") for name in types), *((name, "sum") for name in sums)]
-    grouped = pa.concat_tables(tables).group_by(keys).aggregate(aggregates)
+    # Threads would add floats in the order in which they come.
+    grouped = pa.concat_tables(tables).group_by(keys, use_threads=False).aggregate(aggregates)
     renamed = grouped.rename_columns(
         [n.removesuffix("_sum").removesuffix("_max") for n in grouped.column_names]
     )

@@ -105,7 +105,8 @@ def merge_index_sizes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBa
     """Yield INDEX_SIZES with one row for each index; associative."""
     rows = pa.Table.from_batches(batches, INDEX_SIZES)
     sums = [name for name in INDEX_SIZES.names if name not in _KEYS]
-    grouped = rows.group_by(_KEYS).aggregate([(name, "sum") for name in sums])
+    # Threads would add floats in the order in which they come.
+    grouped = rows.group_by(_KEYS, use_threads=False).aggregate([(name, "sum") for name in sums])
     merged = grouped.rename_columns([name.removesuffix("_sum") for name in grouped.column_names])
     ordered = merged.select(INDEX_SIZES.names).cast(INDEX_SIZES).sort_by([(n, "ascending") for n in _KEYS])
     yield from ordered.to_batches()
