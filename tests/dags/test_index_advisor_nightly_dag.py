@@ -237,7 +237,7 @@ def test_tasks_take_the_keys_of_the_store(
         gate = configured_job("no-such-file.yaml", task_id)
         asked = context_of(nightly)
         with pytest.raises(AirflowFailException, match=r"no-such-file\.yaml"):
-            gate.python_callable(*gate.op_args, **asked)
+            gate.python_callable(*gate.op_args, **gate.op_kwargs, **asked)
         assert keys() == "the SECRET"
     os.environ["AWS_SECRET_ACCESS_KEY"] = ""
     with pytest.raises(AirflowFailException, match="param 'no_such' is not known"):

@@ -161,7 +161,7 @@ def test_a_night_over_the_sample_ends_well_and_shows_each_step(
     # A group for the table of the lake, and one for the other.
     assert first.stdout.count("check_score_votes: 1 of 1 tables passed") == 2
     assert "finish_night: reports of airlineStats, lineitem are published" in first.stdout
-    assert len(first.stdout.splitlines()) < 80
+    assert len(first.stdout.splitlines()) < 100
 
 
 def test_the_run_is_shown_as_lasting_as_long_as_it_lasted(

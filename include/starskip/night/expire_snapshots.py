@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
 from starskip.errors import StorageError
@@ -71,8 +70,7 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     if dry_run:
         return Tidied(retired, None)
     # Built artefacts keep their newest state only: they are large, and nobody goes back to a former one.
-    built = (*(stage.builds for stage in STAGES if stage.builds), WINDOWS)
-    current = {night.store.chain(artefact, CURRENT).key for artefact in built}
+    current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     days = night.settings.retention.query_days

@@ -49,6 +49,7 @@ STAGES = (
         artefact="votes",
         made_of="queries",
         beside=("workload", "index_sizes"),
+        builds="segment_windows",
     ),
     Stage(
         "select_indexes",
