@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from settings_with import settings_with
-from starskip.advisor.cost import sampled_index_sizes as sampling
 from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.families.index import Index, parse_index
 
@@ -88,9 +87,8 @@ def test_the_chosen_indexes_fit_the_budget(scored: Any, budget_bytes: int) -> No
     assert any(row["reason"] == "over_storage_budget" for row in rows)
 
 
-def test_of_large_segments_few_are_read(scored: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sampling, "_MAX_BYTES", 1)
-    night = whole(scored)
+def test_some_segments_tell_the_sizes_of_all(scored: Any) -> None:
+    night = whole(scored, max_sampled_segments=8)
     scored.run(night, stages=("score_votes",))
     rows = published(scored, "index_sizes", "airlineStats")
     assert max(rows["sampled_segments"].to_pylist()) == 8
