@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -81,6 +82,16 @@ def test_a_few_new_segments_leave_most_of_the_sample() -> None:
     before = {each.file.path for each in sample_segments(days(list(range(1_000))), [], 32)}
     after = {each.file.path for each in sample_segments(days(list(range(1_010))), [], 32)}
     assert len(before & after) >= 24
+
+
+def test_the_sample_is_the_same_wherever_the_deep_store_lies() -> None:
+    known = days(list(range(100)))
+    moved = [replace(file, path=f"s3://deep/store{file.path}") for file in known.files]
+    names = [
+        [each.file.segment for each in sample_segments(of, [], 9)]
+        for of in (known, replace(known, files=moved))
+    ]
+    assert names[0] == names[1]
 
 
 def test_an_estimate_stands_for_as_many_segments_as_its_weight_says() -> None:

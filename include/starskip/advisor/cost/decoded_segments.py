@@ -6,12 +6,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from zlib import crc32
 
 import pyarrow as pa
 
 from starskip.advisor.cost.index_sizes import window_sizes
-from starskip.advisor.cost.sampled_segments import SampledSegment
+from starskip.advisor.cost.sampled_segments import SampledSegment, name_hash
 from starskip.advisor.families.family import Family
 from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.pinot.segments.damaged_segment import DamagedSegment
@@ -107,7 +106,7 @@ def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decodin
     file = sample.file
     layout = read_segment_layout(file, TarLimits(), whole=False)
     facts = segment_facts(file, layout)
-    place = crc32(file.path.encode("utf-8", "surrogateescape")) / 2**32
+    place = name_hash(file) / 2**32
     whole = read_row_window(file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=place)
     sizes = [
         window_sizes(whole, batch, what.format, what.families)

@@ -89,7 +89,7 @@ def published_segments(facts: Snapshot, table: str) -> KnownSegments:
 def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most: int) -> list[SampledSegment]:
     """Return at most ``most`` segments, the same ones at every run, and mostly the same ones tomorrow.
 
-    Segments are cut into strata in the order of time, and one is chosen of each by a hash of its place: a few
+    Segments are cut into strata in the order of time, and one is chosen of each by a hash of its name: a few
     new segments move the cuts a little, and leave most of the chosen ones.
     """
     count = len(known.files)
@@ -101,7 +101,7 @@ def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most:
     if looked_at is not None:
         density = _EVEN_RATIO * density + (1 - _EVEN_RATIO) * looked_at
     strata = np.minimum((np.cumsum(density) - density / 2) * most, most - 1).astype(np.int64)
-    hashes = np.array([crc32(known.files[at].path.encode("utf-8", "surrogateescape")) for at in order])
+    hashes = np.array([name_hash(known.files[at]) for at in order])
     in_strata = np.lexsort([hashes, strata])
     firsts = np.flatnonzero(np.diff(strata[in_strata], prepend=-1))
     sizes = np.diff(np.append(firsts, count))
@@ -109,6 +109,11 @@ def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most:
         SampledSegment(known.files[order[in_strata[first]]], place, len(firsts), float(size))
         for place, (first, size) in enumerate(zip(firsts, sizes, strict=True))
     ]
+
+
+def name_hash(file: SegmentFile) -> int:
+    """Return a number below 2**32 that is the same wherever the deep store lies."""
+    return crc32(file.path.rpartition("/")[2].encode("utf-8", "surrogateescape"))
 
 
 def _in_order_of_time(known: KnownSegments) -> list[int]:
