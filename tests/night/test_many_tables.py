@@ -111,7 +111,7 @@ def test_one_table_goes_wrong_at_each_stage_and_all_others_have_reports(
         "build_star_trees": (build_star_trees, "held_trees"),
         "refresh_skipping_indexes": (lake_builds, "_chosen"),
         "refresh_secondary_indexes": (lake_builds, "_chosen"),
-        "verify_indexes": (verify_star_trees, "_asked"),
+        "verify_indexes": (verify_star_trees, "_planned"),
     }
     night = night_of(cluster)
     failed: dict[str, str] = {}
