@@ -60,7 +60,7 @@ def sent(dag_bag: Any) -> Any:
 
 
 def publish(night: Night, artefact: str, rows: dict[str, list[dict[str, Any]]]) -> int:
-    """Publish rows by table; return the bytes of those of the first table."""
+    """Publish rows by table; return the bytes of the first table's rows."""
     staged = night.store.staged_write(artefact, night.date_text)
     schema = SCHEMAS[artefact]
     parts = {

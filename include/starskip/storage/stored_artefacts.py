@@ -10,7 +10,7 @@ from starskip.storage.artefact_store import ArtefactStore
 
 @dataclass(frozen=True, slots=True)
 class StoredArtefact:
-    """One artefact; ``size_bytes`` are of all its files, also of those that a vacuum will remove.
+    """One artefact; ``size_bytes`` counts all its files, also files that a vacuum will remove.
 
     ``oldest`` and ``newest``: its published nights, "current" for what belongs to no night, empty if there is
     none. ``tables``: those of the newest night.

@@ -34,7 +34,7 @@ def check_lake_tables(night: Night) -> Iterator[tuple[str, str]]:
 
 
 def lake_formats(night: Night) -> Iterator[str]:
-    """Yield the formats of the tables of the lake, of those that can be told."""
+    """Yield the format of each table of the lake whose format can be told."""
     for table in sorted(night.lake_tables)[:_MOST_TABLES]:
         lake = night.lake_tables[table]
         try:

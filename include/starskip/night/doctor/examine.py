@@ -1,4 +1,4 @@
-"""All checks of a night that need no Airflow, in the order in which one mends what they find."""
+"""Run the checks of a night that need no Airflow, in the order in which one mends what they find."""
 
 from __future__ import annotations
 
