@@ -180,7 +180,7 @@ class _Listing:
 
 
 def _rows(parts: Mapping[str, Part]) -> int:
-    return sum(file.rows or 0 for part in parts.values() for file in part.files)
+    return sum(part.rows for part in parts.values())
 
 
 def _listed(

@@ -47,7 +47,7 @@ def fit_latency_model(engine: Engine, night: Night) -> StageResult:
     counts = {
         "tables": len(tables),
         "models_that_fit": sum(report.model.no_fit is None for report in reports.values()),
-        "latency_bins": sum(file.rows or 0 for part in bins.values() for file in part.files),
+        "latency_bins": sum(part.rows for part in bins.values()),
     }
     return StageResult(counts, tuple(failure_warnings("fit_latency_model", found.failures)))
 

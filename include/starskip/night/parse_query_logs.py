@@ -163,7 +163,7 @@ def _earlier_queries(night: Night) -> dict[str, list[int]]:
         except StorageError:
             continue  # what an earlier night held is told only beside tonight's
         for table, part in snapshot.parts().items() if snapshot else ():
-            if queries := sum(file.rows or 0 for file in part.files):
+            if queries := part.rows:
                 found.setdefault(table, []).append(queries)
     return found
 

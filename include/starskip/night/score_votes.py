@@ -162,9 +162,7 @@ def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str,
     snapshot = night.store.snapshot("queries", night.date_text)
     assert snapshot is not None
     most = night.settings.workload.max_shapes_per_table
-    queries = {
-        table: sum(file.rows or 0 for file in part.files) for table, part in snapshot.parts(tables).items()
-    }
+    queries = {table: part.rows for table, part in snapshot.parts(tables).items()}
     large = [table for table, rows in queries.items() if rows > most]
     if not large:
         return {}
@@ -260,4 +258,4 @@ def _together(parts: Iterable[Mapping[str, Part]]) -> dict[str, Part]:
 
 
 def _row_count(parts: Mapping[str, Part]) -> int:
-    return sum(file.rows or 0 for part in parts.values() for file in part.files)
+    return sum(part.rows for part in parts.values())

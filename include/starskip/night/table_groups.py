@@ -35,7 +35,7 @@ def table_groups(night: Night) -> list[list[str]]:
     tables = usable_tables(night, "queries", GROUPED[0])
     snapshot = night.store.snapshot("queries", night.date_text)
     parts = snapshot.parts(tables) if snapshot else {}
-    queries = {table: sum(file.rows or 0 for file in parts[table].files) for table in tables}
+    queries = {table: parts[table].rows for table in tables}
     limit = night.settings.scale.local_queries
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for table in tables:
@@ -139,4 +139,4 @@ def _are_few_queries(night: Night, most: int) -> bool:
     snapshot = night.store.snapshot("queries", night.date_text)
     parts = snapshot.parts() if snapshot else {}
     wanted = [part for table, part in parts.items() if night.wants(table)]
-    return sum(file.rows or 0 for part in wanted for file in part.files) <= most if most else False
+    return sum(part.rows for part in wanted) <= most if most else False

@@ -40,6 +40,11 @@ class Part:
     properties: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def rows(self) -> int:
+        """Return the number of rows of its files."""
+        return sum(file.rows or 0 for file in self.files)
+
+    @property
     def by_name(self) -> dict[str, DataFile]:
         """Return the files by their names in the store."""
         return {file.name: file for file in self.files}

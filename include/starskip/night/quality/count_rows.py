@@ -182,10 +182,7 @@ def _duplicates(
     million. The keys of a large table are divided among several tasks.
     """
     parts = snapshot.parts(tables)
-    buckets = {
-        table: 1 + sum(file.rows or 0 for file in part.files) // _KEYS_A_BUCKET
-        for table, part in parts.items()
-    }
+    buckets = {table: 1 + part.rows // _KEYS_A_BUCKET for table, part in parts.items()}
     keys = engine.rows_of_items(snapshot.by_file(tables), partial(_hashed_keys, counts, buckets), _KEYS)
     rows = keys.merge(["table", "bucket"], _repeated, _REPEATED).gather("repeated keys", _MOST_BUCKETS)
     found = rows.group_by("table").aggregate([("repeated", "sum")])

@@ -47,7 +47,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
         "bins": model.get("bins"),
         "published_bins": len(bins),
         "pooled_queries": pooled,
-        "all_queries": sum(file.rows or 0 for file in queries.files) if queries else 0,
+        "all_queries": queries.rows if queries else 0,
         "falling_quantiles": _falling(mapping_of(properties.get("quantiles"))),
     }
     return {"model": View([view]), "bins": View(bins, "place"), "bin_fields": fields_view(bins, _BIN_VALUES)}

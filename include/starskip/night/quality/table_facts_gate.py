@@ -25,7 +25,7 @@ def _views(night: Night, table: str) -> Mapping[str, View]:
     segments = max((row["segments"] for row in columns), default=0)
     rows = max((row["rows"] for row in columns if row["segments"] == segments), default=0)
     damaged = published(night, "damaged_segments").parts([table]).get(table)
-    damaged_segments = sum(file.rows or 0 for file in damaged.files) if damaged else 0
+    damaged_segments = damaged.rows if damaged else 0
     whole = {
         "segments": segments,
         "rows": rows if segments else None,
