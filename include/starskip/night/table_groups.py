@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from starskip.advisor.cost.kept_windows import WINDOWS
@@ -40,16 +40,18 @@ def table_groups(night: Night) -> list[list[str]]:
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for table in tables:
         kinds.setdefault((table in night.lake_tables, queries[table] > limit), []).append(table)
-    most = night.settings.scale.table_groups
-    found: list[list[str]] = []
-    for of_kind in kinds.values():
-        share = max(1, most * len(of_kind) // len(tables))
-        count = min(share, -(-len(of_kind) // _TABLES_A_GROUP))
-        found += _divided(of_kind, {table: queries[table] + _QUERIES_OF_A_TABLE for table in of_kind}, count)
+    counts = dict.fromkeys(kinds, 1)
+    while kinds and sum(counts.values()) < night.settings.scale.table_groups:
+        tables_a_group, fullest = max((len(kinds[kind]) / counts[kind], kind) for kind in kinds)
+        if tables_a_group <= _TABLES_A_GROUP:
+            break
+        counts[fullest] += 1
+    work = {table: queries[table] + _QUERIES_OF_A_TABLE for table in tables}
+    found = [group for kind, count in counts.items() for group in _divided(kinds[kind], work, count)]
     return sorted(sorted(group) for group in found)
 
 
-def _divided(tables: Iterable[str], work: dict[str, int], count: int) -> list[list[str]]:
+def _divided(tables: Iterable[str], work: Mapping[str, int], count: int) -> list[list[str]]:
     """Give each table, the largest first, to the group with the least work."""
     groups: list[list[str]] = [[] for _ in range(count)]
     for table in sorted(tables, key=lambda table: (-work[table], table)):
