@@ -110,7 +110,7 @@ def budget_cells(
         limits = ChoiceLimits(MOST, storage_bytes=budget, size_bytes=sizes)
         chosen = choose(lists, limits).indexes
         possible = max(saving for s, saving in measured.items() if bytes_of(s, real) <= budget)
-        # An empty set is the best of those that fit where none saves anything.
+        # Where no set that fits saves anything, the empty set is the best one.
         share = measured[chosen] / possible if possible > 0 else 1.0
         over = bytes_of(chosen, real) - budget
         numbers.append(share if over <= 0 else float("nan"))

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def _compare(release: Release, cases: Sequence[Case], told: Sequence[str]) -> int:
-    """Print how the verdicts agree, and return the number of those that differ."""
+    """Print how the verdicts agree, and return how many cases they differ on."""
     found, broken = Counter[tuple[bool, bool]](), Counter[str]()
     for (columns, schema, config), refusal in zip(cases, told, strict=True):
         faults = config_faults(config, columns, release)

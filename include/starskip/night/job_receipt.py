@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import re
 import resource
+import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -20,6 +21,7 @@ from starskip.errors import BAD_INPUT, DamagedFile, StorageError
 
 # A DAG file imports this module, by the operator that reads receipts: it does without PyArrow.
 if TYPE_CHECKING:
+    from starskip.advisor.run.night import Night, StageResult
     from starskip.storage.storage import Storage
 
 # No artefact's name begins so: neither a listing of artefacts nor the retention of nights finds receipts.
@@ -63,6 +65,41 @@ class JobReceipt:
         return self.exit_code != BAD_INPUT
 
 
+@dataclass(frozen=True, slots=True)
+class StartedJob:
+    """A job of one stage that has begun."""
+
+    stage: str
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _began: float = field(default_factory=time.monotonic)
+
+    def ended(
+        self,
+        night: Night,
+        engine: str,
+        result: StageResult,
+        *,
+        exit_code: int = 0,
+        problem: str = "",
+        jvm_peak_memory_bytes: int | None = None,
+    ) -> JobReceipt:
+        """Return the receipt of the job, which ends now in this process."""
+        return JobReceipt(
+            stage=self.stage,
+            run_id=night.run_id,
+            tables=tuple(sorted(night.tables or ())),
+            engine=engine,
+            exit_code=exit_code,
+            counts=result.counts,
+            warnings=tuple(result.warnings),
+            problem=problem,
+            started_at=self.started_at,
+            seconds=round(time.monotonic() - self._began, 3),
+            peak_memory_bytes=_peak_memory_bytes(),
+            jvm_peak_memory_bytes=jvm_peak_memory_bytes,
+        )
+
+
 def new_token() -> str:
     """Return a token that no other try of any job has."""
     return uuid4().hex
@@ -87,7 +124,7 @@ def read_receipt(storage: Storage, run_date: str, token: str) -> JobReceipt | No
         raise DamagedFile(f"{place} is no receipt of a job", location=place) from None
 
 
-def peak_memory_bytes() -> int:
+def _peak_memory_bytes() -> int:
     """Return the most memory that this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 

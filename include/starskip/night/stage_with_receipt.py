@@ -6,11 +6,10 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from tempfile import gettempdir
 
 from starskip.advisor.run.night import Night, StageResult
@@ -20,7 +19,7 @@ from starskip.night.configuration.night_from_config import NightArguments, night
 from starskip.night.job_receipt import (
     RECEIPT_OPTION,
     JobReceipt,
-    peak_memory_bytes,
+    StartedJob,
     peak_memory_of,
     write_receipt,
 )
@@ -61,10 +60,9 @@ def run_stage_with_receipt(stage: Stage, engine_of: EngineOf, arguments: Sequenc
     foresaw, too, which is raised then. Without a configuration that can be read there is no store for it.
     """
     parsed = _parser(stage).parse_args(arguments)
-    started_at, began = datetime.now(UTC), time.monotonic()
-    night, end = None, _End()
+    job, night, end = StartedJob(stage.__name__), None, _End()
     try:
-        night = night_from_config(parsed.config, _night_arguments(parsed, started_at), os.environ)
+        night = night_from_config(parsed.config, _night_arguments(parsed, job.started_at), os.environ)
         _run(stage, engine_of, night, end)
         end.exit_code = 0
     except StarskipError as error:
@@ -80,18 +78,12 @@ def run_stage_with_receipt(stage: Stage, engine_of: EngineOf, arguments: Sequenc
         raise
     finally:
         if night is not None and parsed.receipt and end.exit_code is not None:
-            receipt = JobReceipt(
-                stage=stage.__name__,
-                run_id=night.run_id,
-                tables=tuple(sorted(night.tables or ())),
-                engine=end.engine,
+            receipt = job.ended(
+                night,
+                end.engine,
+                end.result,
                 exit_code=end.exit_code,
-                counts=end.result.counts,
-                warnings=tuple(end.result.warnings),
                 problem=end.problem,
-                started_at=started_at,
-                seconds=round(time.monotonic() - began, 3),
-                peak_memory_bytes=peak_memory_bytes(),
                 jvm_peak_memory_bytes=end.jvm_peak_memory_bytes,
             )
             _leave(night, parsed.receipt, receipt, end)

@@ -71,6 +71,10 @@ class Leaf:
     expression: str = ""
     skipped_indexes: frozenset[str] = frozenset()
 
+    def __hash__(self) -> int:
+        # Leaves are looked up for each query of the night; the other fields hardly ever tell two apart.
+        return hash((self.column, self.expression))
+
 
 @dataclass(frozen=True, slots=True)
 class And:

@@ -1,4 +1,4 @@
-"""Thin a window to runs of consecutive rows, spread evenly over it; sort a window by a column.
+"""Thin a window to runs of consecutive rows, spread evenly over it; tell its rows in a column's order.
 
 One run at the front would take a segment sorted by time for its first day; single rows would lose the
 clusters that decide how far Pinot's iterators leap. If a column follows the order of the rows, a range of
@@ -76,18 +76,18 @@ def _taken(column: ColumnWindow, rows: npt.NDArray[np.int64]) -> ColumnWindow:
     return replace(column, codes=column.codes[entries], offsets=offsets, nulls=nulls)
 
 
-def sorted_window(window: RowWindow, column: str) -> RowWindow:
-    """Return ``window`` sorted by a single-value ``column``, as in a segment built from sorted input.
+def sorted_rows(window: RowWindow, column: str) -> npt.NDArray[np.int64] | None:
+    """Return the rows of ``window`` in the order of a single-value ``column``, as sorted input has them.
 
-    Rows of equal values keep their order. A window that lacks the column stays as it is.
+    Rows of equal values keep their order. Of a column that the window lacks the order is not known: None.
     """
     found = window.columns.get(column)
     if found is None or found.offsets is not None:
-        return window
+        return None
     codes: npt.NDArray[np.signedinteger] = found.codes
     if found.values is not None:
         # Distinct values of a raw column stand in no order.
         ranks = np.empty(len(found.values), dtype=np.int64)
         ranks[pc.array_sort_indices(found.values).to_numpy()] = np.arange(len(found.values))
         codes = ranks[codes]
-    return rows_taken(window, np.argsort(codes, kind="stable"))
+    return np.argsort(codes, kind="stable")

@@ -10,10 +10,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import settings as cases
+from hypothesis import strategies as st
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import read_segment_layout
-from starskip.pinot.segments.segment_reader import read_row_window, read_segment_facts, segment_facts
+from starskip.pinot.segments.segment_reader import (
+    RUN_ROWS,
+    read_row_window,
+    read_segment_facts,
+    segment_facts,
+    spread_runs,
+)
 from starskip.pinot.segments.window_reader import read_window
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.segment_facts import ColumnFacts
@@ -83,7 +92,7 @@ def window_of(
 ) -> RowWindow:
     layout = read_segment_layout(file, TarLimits(), whole=False)
     some = range(layout.metadata.rows)[first_row : first_row + rows]
-    return read_window(file, layout, tuple(columns), some, max_column_bytes, TarLimits())
+    return read_window(file, layout, tuple(columns), [some], max_column_bytes, TarLimits())
 
 
 @pytest.mark.parametrize("segment", TINY)
@@ -110,6 +119,46 @@ def test_a_part_of_a_segment_lies_where_it_was_asked_for(
     window = read_row_window(segment_files[TINY[0]], ["i_int", "mv_str"], max_rows=12, place=place)
     assert decoded(window.columns["i_int"]) == expected(rows, "i_int")
     assert decoded(window.columns["mv_str"]) == expected(rows, "mv_str")
+
+
+@cases(max_examples=40, deadline=None)
+@given(
+    segment=st.sampled_from(TINY), ends=st.lists(st.integers(0, 500), min_size=2, max_size=12, unique=True)
+)
+def test_runs_of_rows_equal_the_same_rows_of_their_source(
+    segment: str, ends: list[int], segment_files: Files, source_rows: Rows
+) -> None:
+    file, rows = segment_files[segment], source_rows("tiny")
+    bounds = sorted(ends)
+    runs = [range(*each) for each in zip(bounds[::2], bounds[1::2], strict=False)]
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    window = read_window(file, layout, tuple(rows[0]), runs, 1 << 20, TarLimits())
+    part = [rows[place] for run in runs for place in run]
+    assert (window.unreadable, window.rows) == ({}, len(part))
+    for column in rows[0]:
+        assert decoded(window.columns[column]) == expected(part, column), column
+
+
+def test_null_rows_of_several_runs(segment_files: Files, source_rows: Rows) -> None:
+    file, rows = segment_files["tiny_nulls"], source_rows("tiny_nulls")
+    layout = read_segment_layout(file, TarLimits(), whole=False)
+    runs = [range(3, 40), range(40, 41), range(300, 500)]
+    column = read_window(file, layout, ["i_int"], runs, 1 << 20, TarLimits()).columns["i_int"]
+    assert column.nulls is not None
+    assert column.nulls.tolist() == [rows[place].get("i_int") is None for run in runs for place in run]
+
+
+@given(segment_rows=st.integers(0, 50_000_000), max_rows=st.integers(1, 1 << 21), place=st.floats(0, 1))
+def test_runs_are_spread_over_all_of_a_segment(segment_rows: int, max_rows: int, place: float) -> None:
+    runs = spread_runs(segment_rows, max_rows, place)
+    assert sum(map(len, runs)) == min(segment_rows, max_rows)
+    assert all(before.stop <= after.start for before, after in pairwise(runs))
+    assert runs[0].start >= 0
+    assert runs[-1].stop <= segment_rows
+    if len(runs) > 1:
+        share = segment_rows / len(runs)
+        assert all(len(run) >= RUN_ROWS for run in runs)
+        assert all(n * share - 1 <= run.start < (n + 1) * share + 1 for n, run in enumerate(runs))
 
 
 def test_column_names_with_dots(segment_files: Files, source_rows: Rows) -> None:

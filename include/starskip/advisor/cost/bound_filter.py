@@ -38,8 +38,10 @@ from starskip.sql.predicate import (
 )
 from starskip.sql.redacted_text import is_redacted
 from starskip.tables.row_window import ColumnWindow, RowWindow
+from starskip.tables.thin_window import rows_taken
 
 Counts = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
 _MAX_KEPT_MASK_BYTES = 64 << 20
 
 BUCKETS = 20
@@ -96,7 +98,8 @@ class FilterBinder:
     """Binds filters to one window; ``is_free(leaf)``: whether the order of the rows answers it.
 
     Masks of leaves are kept by literal, since hot literals return in many queries. ``positions_of`` looks
-    literals up in the segment's values.
+    literals up in the segment's values. ``_unsorted``: the binder of the same rows in another order, whose
+    masks this one takes over, and the rows of that order.
     """
 
     window: RowWindow
@@ -105,6 +108,7 @@ class FilterBinder:
     _masks: dict[tuple[tuple[Leaf, ...], tuple[tuple[str, ...], ...]], Mask | ConstantFilter]
     _counts: dict[str, Counts]
     _expressions: dict[tuple[Leaf, tuple[tuple[str, ...], ...]], Mask | None]
+    _unsorted: tuple[FilterBinder, Rows] | None = None
 
     def bind(
         self,
@@ -141,11 +145,10 @@ class FilterBinder:
                 return _bound_within(bind(rows), bind(child, is_optimized=child == rows))
         return self._bind_range(predicate, literals, unknown_ratio)
 
-    def in_order_of(self, window: RowWindow, is_free: Callable[[Leaf], bool]) -> FilterBinder:
-        """Return a binder for the same rows in the order of ``window``; it shares all else."""
-        if window is self.window:
-            return replace(self, is_free=is_free)
-        return FilterBinder(window, is_free, self.positions_of, {}, {}, {})
+    def in_order_of(self, order: Rows, is_free: Callable[[Leaf], bool]) -> FilterBinder:
+        """Return a binder for the same rows in another ``order``."""
+        window = rows_taken(self.window, order)
+        return FilterBinder(window, is_free, self.positions_of, {}, {}, {}, (self, order))
 
     def is_known(self, leaf: Leaf, literals: Literals) -> bool:
         """Return whether the rows that match ``leaf`` can be computed from the window."""
@@ -203,12 +206,7 @@ class FilterBinder:
         if unknown_ratio is not None and not self.is_known(leaf, literals):
             mask = scattered(unknown_ratio, self.window.rows, leaf)
             return BoundLeaf(leaf, mask, None, is_free, price=self._price(leaf))
-        key = (leaves, tuple(text for each in leaves for text in texts_of(each, literals)))
-        if key not in self._masks:
-            if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
-                self._masks.clear()
-            self._masks[key] = leaf_mask(leaves, literals, self.window, self.positions_of)
-        found = self._masks[key]
+        found = self._mask(leaves, literals)
         if isinstance(found, ConstantFilter):
             return found
         return BoundLeaf(
@@ -219,6 +217,19 @@ class FilterBinder:
             self._rescanned(leaf, literals),
             self._price(leaf),
         )
+
+    def _mask(self, leaves: tuple[Leaf, ...], literals: Literals) -> Mask | ConstantFilter:
+        if self._unsorted is not None:
+            binder, order = self._unsorted
+            mask = binder._mask(leaves, literals)
+            return mask if isinstance(mask, ConstantFilter) else mask[order]
+        key = (leaves, tuple(text for each in leaves for text in texts_of(each, literals)))
+        found = self._masks.get(key)
+        if found is None:
+            if len(self._masks) * self.window.rows > _MAX_KEPT_MASK_BYTES:
+                self._masks.clear()
+            found = self._masks[key] = leaf_mask(leaves, literals, self.window, self.positions_of)
+        return found
 
     def _price(self, leaf: Leaf) -> EntryPrice:
         return entry_price(leaf, self.window.columns.get(leaf.column))
@@ -234,6 +245,10 @@ class FilterBinder:
         return BoundLeaf(leaf, mask, None, is_free, price=self._price(leaf))
 
     def _expression(self, leaf: Leaf, literals: Literals) -> Mask | None:
+        if self._unsorted is not None:
+            binder, order = self._unsorted
+            mask = binder._expression(leaf, literals)
+            return None if mask is None else mask[order]
         key = (leaf, tuple(tuple(literals[position]) for position in _positions_in(leaf.expression)))
         if key not in self._expressions:
             self._expressions[key] = expression_mask(leaf, literals, self.window)

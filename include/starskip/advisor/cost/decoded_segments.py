@@ -102,7 +102,7 @@ def decoded_now(what: Decoding) -> DecodedSource:
 
 
 def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decoding) -> DecodedSegment:
-    """Decode rows from one place of a segment, another place in each; raises DamagedSegment."""
+    """Decode rows from all over a segment, of other places in each; raises DamagedSegment."""
     file = sample.file
     layout = read_segment_layout(file, TarLimits(), whole=False)
     facts = segment_facts(file, layout)

@@ -34,13 +34,13 @@ from starskip.advisor.cost.pruned_segments import (
     segment_ends,
 )
 from starskip.advisor.families.access_rules import AccessRules
-from starskip.advisor.families.index import Index, by_column
+from starskip.advisor.families.index import Index
 from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload
 from starskip.sql.predicate import And, Leaf, Operator, Predicate, Slot, leaves
 from starskip.sql.query_shape import DEFAULT_LIMIT, QueryShape, parsed_shape
 from starskip.storage.schemas import ESTIMATES
 from starskip.tables.row_window import RowWindow
-from starskip.tables.thin_window import sorted_window
+from starskip.tables.thin_window import sorted_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,26 +67,40 @@ class SegmentState:
 
     def bloom_columns(self, alternative: frozenset[Index]) -> frozenset[str]:
         """Return the columns by whose values segments are pruned, once ``alternative`` is applied."""
-        with_it = self._with(alternative)
-        return frozenset(index.column for index in with_it if self.rules.is_pruning(index.family))
+        return frozenset(
+            index.column for index in self.after(alternative) if self.rules.is_pruning(index.family)
+        )
 
     def answers(self, alternative: frozenset[Index]) -> Answers:
         """Return the entries a row that indexes read for each leaf, once ``alternative`` is applied."""
-        indexes = by_column(self._with(alternative))
+        return _Answers(self, self.after(alternative), {}).__getitem__
 
-        def answers(leaf: Leaf) -> float | None:
-            kinds = [s.family for s in indexes.get(leaf.column, ()) if self.rules.serves(s.family, leaf)]
-            values = self.values_a_row.get(leaf.column, 0.0)
-            return min(
-                (self.rules.reads_ratio(k) + values * self.rules.dictionary_reads(k, leaf) for k in kinds),
-                default=None,
-            )
+    def price(self, leaf: Leaf, index: Index) -> float | None:
+        """Return the entries a row that ``index`` reads to answer ``leaf``; None if it does not answer it."""
+        if index.column != leaf.column or not self.rules.serves(index.family, leaf):
+            return None
+        values = self.values_a_row.get(leaf.column, 0.0)
+        return self.rules.reads_ratio(index.family) + values * self.rules.dictionary_reads(index.family, leaf)
 
-        return answers
-
-    def _with(self, alternative: frozenset[Index]) -> frozenset[Index]:
+    def after(self, alternative: frozenset[Index]) -> frozenset[Index]:
+        """Return the indexes that there are once ``alternative`` is applied."""
         dropped = {index.dropped for index in alternative}
         return (self.in_force - dropped) | {index for index in alternative if index.dropped is None}
+
+
+class _Answers(dict[Leaf, float | None]):
+    """Entries a row that the best of some indexes reads for a leaf, worked out when it is asked for."""
+
+    def __init__(
+        self, state: SegmentState, indexes: frozenset[Index], known: Mapping[Leaf, float | None]
+    ) -> None:
+        super().__init__(known)
+        self._state, self._indexes = state, indexes
+
+    def __missing__(self, leaf: Leaf) -> float | None:
+        prices = (self._state.price(leaf, index) for index in self._indexes)
+        found = self[leaf] = min((each for each in prices if each is not None), default=None)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,17 +223,28 @@ class _SortOrders:
 
     def ways(self, disjuncts: Iterable[DisjunctAlternatives]) -> list[_Ways]:
         """Return the ways to read each disjunct, for all queries of a shape."""
-        reorders = self._state.rules.reorders
+        state = self._state
         found = []
         for disjunct in disjuncts:
             asked = tuple(dict.fromkeys(leaves(disjunct.disjunct)))
+            after = [state.after(alternative) for alternative in disjunct.alternatives]
+            every = frozenset().union(*after)
+            prices = [
+                [(index, price) for index in every if (price := state.price(leaf, index)) is not None]
+                for leaf in asked
+            ]
             ways: dict[object, tuple[str | None, Answers]] = {}
             of_alternatives: list[object] = []
-            for alternative in disjunct.alternatives:
-                answers = cache(self._state.answers(alternative))
-                order = next((item.column for item in alternative if reorders(item.family)), None)
-                way = (order, *map(answers, asked))
-                ways.setdefault(way, (order, answers))
+            for alternative, indexes in zip(disjunct.alternatives, after, strict=True):
+                answered = [
+                    min((price for index, price in of_leaf if index in indexes), default=None)
+                    for of_leaf in prices
+                ]
+                order = next((item.column for item in alternative if state.rules.reorders(item.family)), None)
+                way = (order, *answered)
+                if way not in ways:
+                    answers = _Answers(state, indexes, dict(zip(asked, answered, strict=True)))
+                    ways[way] = (order, answers.__getitem__)
                 of_alternatives.append(way)
             found.append(_Ways(disjunct.disjunct, ways, of_alternatives))
         return found
@@ -246,8 +271,12 @@ class _SortOrders:
     def _binder(self, order: str | None) -> FilterBinder:
         if order not in self._binders:
             assert order is not None
-            is_free = self._state.sorted_by(order).is_free
-            self._binders[order] = self.today.in_order_of(sorted_window(self._window, order), is_free)
+            is_free, rows = self._state.sorted_by(order).is_free, sorted_rows(self._window, order)
+            self._binders[order] = (
+                replace(self.today, is_free=is_free)
+                if rows is None
+                else self.today.in_order_of(rows, is_free)
+            )
         return self._binders[order]
 
 

@@ -14,6 +14,8 @@ from starskip.tables.row_window import RowWindow
 from starskip.tables.segment_facts import SegmentFacts
 
 MAX_COLUMN_BYTES = 64 << 20
+RUN_ROWS = 1 << 16
+"""Rows of a container of a roaring bitmap: what an index takes is told by whole containers."""
 
 
 def read_segment_facts(file: SegmentFile) -> SegmentFacts:
@@ -41,10 +43,11 @@ def read_row_window(
     layout: SegmentLayout | None = None,
     place: float = 0.0,
 ) -> RowWindow:
-    """Return ``max_rows`` consecutive rows of ``columns``, all rows if there are fewer.
+    """Return ``max_rows`` rows of ``columns``, all rows if there are fewer.
 
-    ``place``: where they lie, from 0 for the first rows to 1 for the last ones. Of a segment that was pulled
-    from a live Pinot the rows come from all over it.
+    They come from all over the segment, in runs of RUN_ROWS consecutive rows; fewer rows than two runs have
+    are one run. ``place``: where the run lies in its share of the segment, from 0 for the first rows to 1 for
+    the last ones.
     A column that is missing, of an encoding not read, or needs more than MAX_COLUMN_BYTES stands in
     ``unreadable`` with the reason. Raises DamagedSegment. The tar is decompressed up to its metadata, if its
     ``layout`` was not read before, then once up to the last byte that a column needs.
@@ -53,7 +56,16 @@ def read_row_window(
     layout = layout or read_segment_layout(file, limits, whole=False)
     if layout.metadata.pulled_rows is not None:
         return read_pulled_window(file, layout.metadata, dict.fromkeys(columns), max_rows, place, limits)
-    count = min(max_rows, layout.metadata.rows)
-    first = round(place * (layout.metadata.rows - count))
-    rows = range(first, first + count)
-    return read_window(file, layout, tuple(dict.fromkeys(columns)), rows, MAX_COLUMN_BYTES, limits)
+    runs = spread_runs(layout.metadata.rows, max_rows, place)
+    return read_window(file, layout, tuple(dict.fromkeys(columns)), runs, MAX_COLUMN_BYTES, limits)
+
+
+def spread_runs(segment_rows: int, max_rows: int, place: float) -> list[range]:
+    """Return runs of ``max_rows`` of the rows in all, each at the same place of its share of the segment."""
+    if max_rows >= segment_rows:
+        return [range(segment_rows)]
+    count = max(max_rows // RUN_ROWS, 1)
+    bounds = [number * max_rows // count for number in range(count + 1)]
+    gap = (segment_rows - max_rows) / count
+    starts = [low + round(gap * (number + place)) for number, low in enumerate(bounds[:-1])]
+    return [range(start, start + bounds[n + 1] - bounds[n]) for n, start in enumerate(starts)]

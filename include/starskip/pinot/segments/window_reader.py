@@ -22,6 +22,7 @@ from starskip.pinot.segments.forward_index_decoding import (
 )
 from starskip.pinot.segments.loose_indexes import IndexPlace
 from starskip.pinot.segments.raw_decoding import decode_raw, decode_raw_multi_value
+from starskip.pinot.segments.run_decoding import decode_runs
 from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_layout import SegmentLayout
 from starskip.pinot.segments.tar_stream import TarMember, tar_members
@@ -61,12 +62,12 @@ def read_window(
     file: SegmentFile,
     layout: SegmentLayout,
     columns: Sequence[str],
-    rows: range,
+    runs: Sequence[range],
     max_column_bytes: int,
     limits: TarLimits,
 ) -> RowWindow:
-    """Return the window ``rows`` of ``columns``; raises DamagedSegment where the tar itself is damaged."""
-    window = _Window(layout, rows, max_column_bytes)
+    """Return the rows of ``runs``, which ascend, of ``columns``; raises DamagedSegment for a damaged tar."""
+    window = _Window(layout, runs, max_column_bytes)
     parts = window.plan(columns)
     if parts:
         with closing(tar_members(file.path, limits)) as members:
@@ -81,19 +82,20 @@ def read_window(
         table=file.table,
         segment=layout.metadata.segment,
         segment_rows=layout.metadata.rows,
-        rows=len(rows),
+        rows=window.rows,
         columns={name: window.column(name) for name in columns if name not in window.unreadable},
         unreadable=window.unreadable,
     )
 
 
 class _Window:
-    def __init__(self, layout: SegmentLayout, rows: range, max_column_bytes: int) -> None:
+    def __init__(self, layout: SegmentLayout, runs: Sequence[range], max_column_bytes: int) -> None:
         self.unreadable: dict[str, str] = {}
         self._layout = layout
         self._facts = {column.name: column for column in layout.metadata.columns}
-        # An empty window may lie behind the last chunk; at any other place it decodes the same.
-        self._rows = rows or range(0)
+        # An empty run may lie behind the last chunk; at any other place it decodes the same.
+        self._runs = [run or range(0) for run in runs]
+        self.rows = sum(map(len, runs))
         self._max_bytes = max_column_bytes
         self._bytes_left: dict[str, int] = {}
         self._decoded: dict[tuple[str, str], Any] = {}
@@ -114,8 +116,9 @@ class _Window:
         require(name in self._facts, "the segment has no such column")
         facts = self._facts[name]
         forward = self._place(name, "forward_index")
-        require(4 * len(self._rows) <= self._max_bytes, f"its window needs more than {self._max_bytes} bytes")
-        parts = [_Part(name, "forward_index", forward, self._forward_decoder(facts, forward.size))]
+        require(4 * self.rows <= self._max_bytes, f"its window needs more than {self._max_bytes} bytes")
+        decoders = [self._forward_decoder(facts, forward.size, run) for run in self._runs]
+        parts = [_Part(name, "forward_index", forward, decode_runs(decoders))]
         if name not in self._layout.metadata.raw_columns:
             place = self._place(name, "dictionary")
             decoder = decode_dictionary(
@@ -124,7 +127,7 @@ class _Window:
             parts.append(_Part(name, "dictionary", place, decoder))
         if (name, _NULLS) in self._layout.places:
             place = self._place(name, _NULLS)
-            parts.append(_Part(name, _NULLS, place, decode_null_vector(place.size, self._rows)))
+            parts.append(_Part(name, _NULLS, place, decode_null_vector(place.size, self._runs)))
         return parts
 
     def _place(self, name: str, index_id: str) -> IndexPlace:
@@ -133,8 +136,8 @@ class _Window:
             raise UnreadableColumn(f"the segment holds no {index_id} of it")
         return place
 
-    def _forward_decoder(self, facts: ColumnFacts, size: int) -> Decoder[Any]:
-        segment_rows, rows, max_bytes = self._layout.metadata.rows, self._rows, self._max_bytes
+    def _forward_decoder(self, facts: ColumnFacts, size: int, rows: range) -> Decoder[Any]:
+        segment_rows, max_bytes = self._layout.metadata.rows, self._max_bytes // len(self._runs)
         if facts.name in self._layout.metadata.raw_columns:
             decode = decode_raw if facts.is_single_value else decode_raw_multi_value
             return decode(facts.data_type, size, segment_rows, rows, max_bytes)
@@ -210,12 +213,13 @@ class _Window:
         )
 
 
-def decode_null_vector(size: int, rows: range) -> Decoder[npt.NDArray[np.bool_]]:
-    """Return which of ``rows`` are null; ``size``: bytes of the vector."""
+def decode_null_vector(size: int, runs: Sequence[range]) -> Decoder[npt.NDArray[np.bool_]]:
+    """Return which rows of ``runs`` are null; ``size``: bytes of the vector."""
     found = BitMap.deserialize((yield 0, size)) if size else BitMap()
-    nulls = np.zeros(len(rows), dtype=bool)
-    nulls[np.array(found & BitMap(rows), dtype=np.int64) - rows.start] = True
-    return nulls
+    nulls = [np.zeros(len(run), dtype=bool) for run in runs]
+    for run, of_run in zip(runs, nulls, strict=True):
+        of_run[np.array(found & BitMap(run), dtype=np.int64) - run.start] = True
+    return np.concatenate(nulls)
 
 
 def decode_dictionary(data_type: str, cardinality: int, size: int, padding: int) -> Decoder[pa.Array[Any]]:
