@@ -161,7 +161,7 @@ def _table(seed: int, number: int, segments: int, new_segments: int, asked: floa
     name = f"{draw.choice(_SUBJECTS.split(','))}_{number:03}"
     columns = tuple(_column(each, draw) for each in draw.sample(_COLUMNS.split(","), draw.randint(6, 13)))
     shapes: dict[str, Shape] = {}
-    wanted = round(20 * 15 ** draw.random())
+    wanted = round(8 * 12 ** draw.random())
     while len(shapes) < wanted:
         shape = _shape(name, columns, draw)
         predicates = [(each.column.name, each.operator) for each in shape.predicates]
