@@ -52,8 +52,22 @@ def test_keys_of_a_connection_are_used_and_not_shown(checked: Any) -> None:
 def test_jobs_need_a_connection_to_spark(checked: Any, spark: Any, words: str) -> None:
     failed = [said for verdict, said in checked({}, **spark) if verdict == "failed"]
     assert failed == [
-        f"spark_default {words}, and jobs are submitted by one of type spark: docs/operate.md, Connections"
+        f"spark_default {words}, and jobs are submitted by one of type spark, livy, aws, "
+        "google_cloud_platform, databricks, kubernetes: docs/operate.md, Connections"
     ]
+
+
+@pytest.mark.parametrize("kind", ["spark", "yarn", "k8s"])
+def test_spark_submit_serves_the_types_that_a_master_gives(checked: Any, kind: str) -> None:
+    assert ("ok", f"spark_default is of type {kind}") in checked({}, spark_default={"conn_type": kind})
+
+
+def test_a_provider_that_is_not_installed_is_named(checked: Any) -> None:
+    failed = [
+        said for verdict, said in checked({}, spark_default={"conn_type": "livy"}) if verdict == "failed"
+    ]
+    provider = "apache-airflow-providers-apache-livy"
+    assert failed == [f"spark_default is of type livy, which needs {provider}: pip install {provider}"]
 
 
 def test_a_connection_that_cannot_be_read_is_named(checked: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from starskip.advisor.run.night import Night
 from starskip.night.night_runs import NIGHT_RUNS, note_run
+from starskip.night.stored_note import StoredNote
 from starskip.reports.night_days import (
     CalendarYear,
     DayState,
@@ -25,6 +26,7 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.storage_for import storage_for
+from starskip.storage.stored_artefacts import StoredArtefact
 
 LINKS = PageLinks("/starskip/dags/nightly")
 FIRST = date(2026, 11, 1)
@@ -121,6 +123,22 @@ def test_months_are_tables_of_weeks_whose_cells_can_be_read_aloud() -> None:
     assert "/starskip/dags/nightly/calendar?first=2026-11-04" in found.places
     assert not [place for place in found.places if "2026-11-29" in place]
     assert "<b>disk" not in page and page.count("&lt;b&gt;disk") >= 2
+
+
+def test_what_the_store_holds_is_shown_as_bars_of_the_largest_artefact() -> None:
+    stored = [
+        StoredArtefact("<b>queries", 3_000_000_000, 1_200, "2026-11-01", "2026-11-28", 2),
+        StoredArtefact("reports", 0, 366, "2025-11-01", "2026-11-28", 2),
+    ]
+    page = calendar([], stored=StoredNote("2026-11-28", stored, ["30 days", "366 nights"]))
+    (section,) = [each for each in page.split("<section>") if "<h2>What is kept" in each]
+    assert "held 3 GB after the night of 2026-11-28" in section
+    assert "&lt;b&gt;queries" in section and "<b>queries" not in page
+    rows = section.split("<tr>")[2:]
+    assert ["30 days" in rows[0], "366 nights" in rows[1]] == [True, True]
+    assert 'class="part" width="100.0"' in rows[0] and 'class="part" width="0.0"' in rows[1]
+    assert "1,200" in rows[0]
+    assert "What is kept" not in calendar([])
 
 
 def test_chosen_days_come_with_the_command_that_runs_them() -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import fields
+from importlib import metadata
 from inspect import signature
 
 from airflow.models.pool import Pool
@@ -16,11 +17,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from starskip.airflow.airflow_database import APPLY_POOL
 from starskip.airflow.connections import Connections, PinotConnections
 from starskip.airflow.nightly_dag import index_advisor_dag
+from starskip.airflow.submitters.submitter import PROVIDERS, provider_of
 from starskip.night.doctor.finding import FAILED, OK, WARNING
 
 _SPARK = str(signature(index_advisor_dag).parameters["spark_conn_id"].default)
-_SPARK_TYPES = ("spark",)
-_KNOWN = " or ".join(_SPARK_TYPES)
 _CONTEXT = "_AIRFLOW_PROCESS_CONTEXT"
 _SEE = "docs/operate.md, Connections"
 
@@ -31,12 +31,7 @@ def check_connections(environment: MutableMapping[str, str]) -> Iterator[tuple[s
     Raises ConfigError for one that cannot be read.
     """
     with _as_a_server():
-        spark = _type_of(_SPARK)
-        if spark in _SPARK_TYPES:
-            yield OK, f"{_SPARK} is of type {spark}"
-        else:
-            found = "is missing or cannot be read" if spark is None else f"is of type {spark or 'none'}"
-            yield FAILED, f"{_SPARK} {found}, and jobs are submitted by one of type {_KNOWN}: {_SEE}"
+        yield _submitted_by(_type_of(_SPARK))
         given = (Connections(), PinotConnections())
         for name in (getattr(each, field.name) for each in given for field in fields(each)):
             kind = _type_of(name)
@@ -44,6 +39,19 @@ def check_connections(environment: MutableMapping[str, str]) -> Iterator[tuple[s
             yield OK, f"{name} {words}"
         for each in given:
             each.use(environment)
+
+
+def _submitted_by(connection_type: str | None) -> tuple[str, str]:
+    """Say whether jobs can be submitted by a connection of this type, None for one that is not there."""
+    provider = provider_of(connection_type)
+    if provider is None:
+        found = "is missing or cannot be read" if connection_type is None else f"is of type {connection_type}"
+        known = ", ".join(PROVIDERS)
+        return FAILED, f"{_SPARK} {found}, and jobs are submitted by one of type {known}: {_SEE}"
+    if not any(metadata.distributions(name=provider)):
+        needed = f"which needs {provider}: pip install {provider}"
+        return FAILED, f"{_SPARK} is of type {connection_type}, {needed}"
+    return OK, f"{_SPARK} is of type {connection_type}"
 
 
 def check_pool() -> Iterator[tuple[str, str]]:

@@ -247,6 +247,7 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
     from starskip.night.experiments import note_experiment, run_note
     from starskip.night.expire_snapshots import tidied_words
     from starskip.night.night_runs import note_run
+    from starskip.night.stored_note import stored_words
 
     with failing_at_once(context):
         night = _night(context, config, connections)
@@ -257,7 +258,7 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
         if night.is_experiment:
             note_experiment(night, outcome.reported)
         elif outcome.reported:
-            for words in tidied_words(night):
+            for words in (*tidied_words(night), *stored_words(night)):
                 show_progress(f"finish_night: {words}")
     if problem := outcome.problem():
         context["ti"].xcom_push(key=FAILURE, value=problem)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -55,7 +55,8 @@ def retain(config: str, nights: int | None, query_days: int | None, dry_run: boo
       starskip retain --config night.yaml --dry-run --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.night.configuration.night_from_config import NightArguments, night_from_config
-    from starskip.night.expire_snapshots import expire_snapshots, kept_days
+    from starskip.night.expire_snapshots import expire_snapshots
+    from starskip.night.stored_note import kept_words
     from starskip.storage.stored_artefacts import stored_artefacts
 
     now = datetime.now(UTC)
@@ -81,7 +82,7 @@ def retain(config: str, nights: int | None, query_days: int | None, dry_run: boo
     }
     lines = (
         *_lines(tidied, kept, dry_run=dry_run),
-        *_stored_lines(stored, kept_days(night.settings), kept.nights),
+        *_stored_lines(stored, [kept_words(each, night.settings) for each in stored]),
     )
     echo_result(output, document, lambda: "\n".join(lines))
 
@@ -115,18 +116,13 @@ def _lines(tidied: Tidied, kept: RetentionSettings, *, dry_run: bool) -> Iterato
         yield f"retain: {len(removed.removed):,} files removed, {removed.removed_bytes:,} bytes freed"
 
 
-def _stored_lines(
-    stored: Sequence[StoredArtefact], days: Mapping[str, int], most_nights: int
-) -> Iterator[str]:
+def _stored_lines(stored: Sequence[StoredArtefact], kept: Sequence[str]) -> Iterator[str]:
     yield f"{'artefact':<24} {'bytes':>16} {'nights':>7}  {'oldest':<10}  {'newest':<10}  {'tables':>6}  kept"
-    for each in stored:
-        is_current = each.newest == CURRENT
-        past = f"{days[each.artefact]:,} days" if each.artefact in days else f"{most_nights:,} nights"
-        kept = "the newest" if is_current else past
-        nights = "" if is_current else f"{each.nights:,}"
+    for each, words in zip(stored, kept, strict=True):
+        nights = "" if each.newest == CURRENT else f"{each.nights:,}"
         yield (
             f"{each.artefact:<24} {each.size_bytes:>16,} {nights:>7}  {each.oldest:<10}  {each.newest:<10}"
-            f"  {each.tables:>6,}  {kept}"
+            f"  {each.tables:>6,}  {words}"
         )
 
 

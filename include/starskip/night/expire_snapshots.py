@@ -15,6 +15,7 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.retention import Retired, newest_night, nights_before, retire_nights
 from starskip.storage.store_clock import store_clock
+from starskip.storage.stored_artefacts import STORAGE
 from starskip.storage.vacuum import VacuumReport, vacuum
 
 _AS_READ = (
@@ -70,7 +71,8 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     if dry_run:
         return Tidied(retired, None)
     # Built artefacts keep their newest state only: they are large, and nobody goes back to a former one.
-    current = {night.store.chain(stage.builds, CURRENT).key for stage in STAGES if stage.builds}
+    names = {STORAGE, *(stage.builds for stage in STAGES if stage.builds)}
+    current = {night.store.chain(name, CURRENT).key for name in names}
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     days = night.settings.retention.query_days

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
 
+from starskip.night.stored_note import StoredNote
 from starskip.reports.night_days import DayState, NightDay
 from starskip.reports.page_links import PageLinks
 from starskip.reports.template_environment import rendered_page
@@ -47,12 +48,13 @@ def render_calendar(
     older: date | None = None,
     newer: date | None = None,
     last_complete: date,
+    stored: StoredNote | None = None,
     alarms: Sequence[str] = (),
 ) -> str:
     """Return the calendar of ``days``, whole months in their order.
 
     Days behind ``last_complete`` are not over. ``older`` and ``newer`` are days of the calendars beside this
-    one.
+    one. ``stored``: what the store holds.
     """
     past = [day for day in days if day.run_date <= last_complete]
     look_at = [d for d in past if d.state in (DayState.FAILED, DayState.NO_LOG, DayState.PARTLY)]
@@ -72,6 +74,7 @@ def render_calendar(
         last_complete=last_complete,
         marks=MARKS,
         states=DayState,
+        stored=stored,
         alarms=alarms,
     )
 

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from starskip.storage.artefact_store import ArtefactStore
 
+STORAGE = "storage"
+"""The artefact that says what the store held after a night."""
+
 
 @dataclass(frozen=True, slots=True)
 class StoredArtefact:

@@ -20,6 +20,7 @@ from starskip.airflow.report_pages.dag_runs import active_runs
 from starskip.airflow.report_pages.permitted_dags import AskedDag, is_permitted
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
+from starskip.night.stored_note import stored_note
 from starskip.reports.night_days import calendar_year, days_between, night_days
 from starskip.reports.render_calendar import Chosen, backfill_command, render_calendar
 from starskip.reports.render_pages import Message
@@ -61,6 +62,7 @@ def calendar(
         older=year.older,
         newer=year.newer,
         last_complete=complete,
+        stored=stored_note(night),
         alarms=alarms(),
     )
     return page_answer(shown)

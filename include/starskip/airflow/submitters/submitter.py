@@ -28,6 +28,11 @@ PROVIDERS: Mapping[str, str] = {
 """The types of connections by which a job can be submitted, and the package of the operator."""
 
 
+def provider_of(connection_type: str | None) -> str | None:
+    """Return the package whose operator submits by a connection of this type; None if none does."""
+    return PROVIDERS.get("spark" if connection_type in _OF_SPARK else connection_type or "")
+
+
 def submitter(target: Target) -> Submitter:
     """Return who submits to ``target``; the provider is imported now, and no other.
 

@@ -1,0 +1,77 @@
+"""Note at the end of a night what the store holds, for the calendar of nights: artefact ``storage``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from starskip.advisor.run.night import Night
+from starskip.errors import StorageError
+from starskip.night.expire_snapshots import kept_days
+from starskip.number_text import size
+from starskip.settings import Settings
+from starskip.storage.artefact_store import CURRENT
+from starskip.storage.manifest import Part
+from starskip.storage.stored_artefacts import STORAGE, StoredArtefact, stored_artefacts
+
+_NO_TABLE = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredNote:
+    """Artefacts of the store at the end of a night, the largest first; ``kept``: how long, in words."""
+
+    run_date: str
+    artefacts: Sequence[StoredArtefact]
+    kept: Sequence[str]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all artefacts."""
+        return sum(each.size_bytes for each in self.artefacts)
+
+
+def kept_words(artefact: StoredArtefact, settings: Settings) -> str:
+    """Return for how long the nights of an artefact are kept."""
+    if artefact.newest == CURRENT:
+        return "the newest"
+    days = kept_days(settings).get(artefact.artefact)
+    return f"{settings.retention.nights:,} nights" if days is None else f"{days:,} days"
+
+
+def note_stored(night: Night) -> None:
+    """Publish what the store holds; raises StorageError."""
+    found = sorted(stored_artefacts(night.store), key=lambda each: -each.size_bytes)
+    rows = [asdict(each) | {"kept": kept_words(each, night.settings)} for each in found]
+    night.store.publish(
+        STORAGE,
+        CURRENT,
+        {_NO_TABLE: Part((), {"run_date": night.date_text, "artefacts": rows})},
+        replace="all",
+        created_at=night.started_at,
+        created_by=night.run_id,
+    )
+
+
+def stored_words(night: Night) -> list[str]:
+    """Note what the store holds at the end of a night; return a sentence on it, or why it was not noted."""
+    try:
+        note_stored(night)
+        note = stored_note(night)
+    except StorageError as error:
+        return [f"what the store holds was not noted: {error}"]
+    return [f"the store holds {size(note.size_bytes)}"] if note else []
+
+
+def stored_note(night: Night) -> StoredNote | None:
+    """Return what the last night has noted; None if none has. Raises StorageError."""
+    snapshot = night.store.snapshot(STORAGE, CURRENT)
+    part = snapshot.parts().get(_NO_TABLE) if snapshot else None
+    if part is None:
+        return None
+    try:
+        rows = [dict(row) for row in part.properties["artefacts"]]
+        kept = [str(row.pop("kept")) for row in rows]
+        return StoredNote(part.properties["run_date"], [StoredArtefact(**row) for row in rows], kept)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StorageError(f"{STORAGE} is of another version: run a night", location=STORAGE) from error
