@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,6 +32,7 @@ from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.execution.engine_tasks import EngineTasks
 from starskip.execution.local_engine import LocalEngine
 from starskip.lake.lake_table import LakeTable
+from starskip.pinot.segments.segment_files import list_segments
 from starskip.settings import Settings
 from starskip.sql.normalize_sql import normalize_sql
 from starskip.sql.query_shape import query_shape
@@ -108,7 +110,7 @@ def offer(
             table,
             shapes,
             overview,
-            TableRows(lake, segments),
+            TableRows(lake, partial(list_segments, segments, [table]) if segments else None),
             Settings(),
             window=window,
         )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from starskip.advisor.cost.index_sizes import sizes_of
 from starskip.advisor.cost.read_overviews import read_overviews
+from starskip.advisor.cost.sampled_segments import published_files
 from starskip.advisor.families.answer import RowSource
 from starskip.advisor.families.config_limits import config_notes
 from starskip.advisor.families.families import FamilyChoice, families_of_night
@@ -202,6 +203,7 @@ def _advised(
     staged = night.store.staged_write("recommendations", night.date_text)
     past = past_nights(night, table, snapshot_of)
     sizes = sizes_of(_rows(night, "index_sizes", table))
+    facts = snapshot_of("table_facts", night.date_text)
     families = families_of_night(night)
     measured: dict[str, Measured] = {}
     for family in families.known:
@@ -221,7 +223,7 @@ def _advised(
             configs=configs,
             rows=RowSource(
                 EngineTasks(engine).run_tasks,
-                night.segments_root,
+                partial(published_files, facts, table) if night.segments_root and facts else None,
                 night.lake_tables.get(table),
                 # Not the folder of published files: this one is emptied.
                 night.store.staged_write("recommendations", night.date_text),

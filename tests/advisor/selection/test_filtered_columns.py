@@ -6,6 +6,7 @@ Columns whose dictionary serves no query, and the bytes that they take without i
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -30,7 +31,9 @@ PLAIN = ColumnOverview("b", cardinality=100.0)
 NOT_SERVED = Reason.PREDICATE_NOT_SERVED
 INDEXED = Reason.ALREADY_INDEXED
 SEGMENTS = Path(__file__).parents[3] / "include" / "sample" / "segments"
-ROWS = RowSource(lambda _label, items, function: list(map(function, items)), str(SEGMENTS))
+ROWS = RowSource(
+    lambda _label, items, function: list(map(function, items)), partial(list_segments, SEGMENTS, ["lineitem"])
+)
 SUM = "SELECT l_shipmode, SUM(l_extendedprice), AVG(l_tax) FROM lineitem WHERE l_suppkey = 7 GROUP BY 1"
 
 
@@ -161,4 +164,4 @@ def test_a_column_that_something_needs_is_left_alone(overview: TableOverview) ->
 
 
 def test_nothing_is_said_where_no_rows_can_be_read(overview: TableOverview, tmp_path: Path) -> None:
-    assert raw_column_notes(shapes(SUM), overview, (), RowSource(ROWS.run_tasks, "")) == ()
+    assert raw_column_notes(shapes(SUM), overview, (), RowSource(ROWS.run_tasks)) == ()

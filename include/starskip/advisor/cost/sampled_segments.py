@@ -64,17 +64,26 @@ def listed_segments(root: str | Path, table: str) -> KnownSegments:
     return KnownSegments(list_segments(root, [table]))
 
 
-def published_segments(facts: Snapshot, table: str) -> KnownSegments:
-    """Return the segments of a table in ``table_facts``; the deep store is not listed again."""
-    rows = facts.read_table([table], _FACTS)
+def published_files(facts: Snapshot, table: str) -> list[SegmentFile]:
+    """Return the segment files of a table in ``table_facts``; the deep store is not listed again."""
+    return _files_of(table, facts.read_table([table], _FACTS[:3]))
+
+
+def _files_of(table: str, rows: pa.Table) -> list[SegmentFile]:
     whole = rows.group_by(_FACTS[:3]).aggregate([]).sort_by("source_file")
-    files: list[SegmentFile] = []
-    place: dict[str, int] = {}
+    found = []
     for path, identity, segment in zip(*(whole[name].to_pylist() for name in _FACTS[:3]), strict=True):
         of_file = FileIdentity.from_text(identity)
-        place[path] = len(files)
         stamp = (of_file.modified_ns, of_file.etag)
-        files.append(SegmentFile(table, segment, path, of_file.size_bytes, *stamp))
+        found.append(SegmentFile(table, segment, path, of_file.size_bytes, *stamp))
+    return found
+
+
+def published_segments(facts: Snapshot, table: str) -> KnownSegments:
+    """Return the segments of a table in ``table_facts``, with the ends of their times."""
+    rows = facts.read_table([table], _FACTS)
+    files = _files_of(table, rows)
+    place = {file.path: number for number, file in enumerate(files)}
     found: dict[str, list[ColumnEnds | None]] = {}
     kept = rows.filter(pc.is_in(rows["data_type"], value_set=pa.array(list(_TIME_TYPES))))
     columns = (kept[name].to_pylist() for name in _FACTS)

@@ -11,11 +11,14 @@ from starskip.advisor.families.verdict import Verdict
 from starskip.advisor.workload.shape_entries import ShapeEntries
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.lake.lake_table import LakeTable
+from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import StagedWrite
 from starskip.tables.table_overview import TableOverview
+
+SegmentListing = Callable[[], Sequence[SegmentFile]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,12 @@ class RowSource:
     """Places of a table's rows: in the lake, which is preferred, or in segments.
 
     ``run_tasks`` runs functions on the engine's tasks, which pass results on in ``staged``; nothing is left
-    there. ``store``: the store of the night, None for a single command.
+    there. ``segments``: lists the table's segment files, None if none are to be read. ``store``: the store of
+    the night, None for a single command.
     """
 
     run_tasks: Callable[..., Any]
-    segments_root: str = ""
+    segments: SegmentListing | None = None
     lake: LakeTable | None = None
     staged: StagedWrite | None = None
     store: ArtefactStore | None = None

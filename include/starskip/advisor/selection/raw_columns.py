@@ -24,7 +24,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.errors import UnsupportedQuery, printable
 from starskip.number_text import size
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.segment_files import SegmentFile, list_segments
+from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_row_window
 from starskip.pinot.table_config import TableConfig
 from starskip.sql.parsed_query import parsed_query
@@ -67,7 +67,7 @@ def raw_column_notes(
         and _bytes(column) > least
     ]
     found = sorted(found, key=_bytes, reverse=True)[:_MOST_COLUMNS]
-    files = list_segments(rows.segments_root, [overview.table]) if found and rows.segments_root else []
+    files = rows.segments() if found and rows.segments else ()
     count = min(len(files), _SAMPLED_SEGMENTS)
     sampled = [files[position * len(files) // count] for position in range(count)]
     measured = (

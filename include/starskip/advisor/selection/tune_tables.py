@@ -57,6 +57,7 @@ from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.parse_records import parse_split
 from starskip.pinot.logs.rejected_records import RejectedRecords
 from starskip.pinot.logs.sampling_weights import SamplingSummary, sampling_summary
+from starskip.pinot.segments.segment_files import list_segments
 from starskip.pinot.table_config import TableConfig
 from starskip.settings import Settings
 from starskip.storage.files.log_files import log_files
@@ -169,7 +170,9 @@ def tune_tables(request: TuneRequest, progress: Progress) -> TuneAnswer:
                 families,
                 size_bytes=sizes_of(sizes.filter(pc.equal(sizes["table"], table))),
                 configs=request.configs.get(table, ()),
-                rows=RowSource(tasks.run_tasks, request.segments_root) if request.segments_root else None,
+                rows=RowSource(tasks.run_tasks, partial(list_segments, request.segments_root, [table]))
+                if request.segments_root
+                else None,
                 leaves=scored.leaves.get(table, 0),
             )
         )

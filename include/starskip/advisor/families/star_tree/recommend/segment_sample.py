@@ -14,7 +14,7 @@ from starskip.advisor.families.star_tree.recommend.combinations import distinct_
 from starskip.advisor.families.star_tree.recommend.cuboids import Cuboids, Dimensions
 from starskip.advisor.families.star_tree.recommend.table_sample import TablePart, TableSample
 from starskip.pinot.segments.damaged_segment import DamagedSegment
-from starskip.pinot.segments.segment_files import list_segments
+from starskip.pinot.segments.segment_files import SegmentFile
 from starskip.pinot.segments.segment_reader import read_row_window
 from starskip.tables.table_overview import TableOverview
 
@@ -39,9 +39,10 @@ def column_types(overview: TableOverview) -> dict[str, pa.DataType]:
     return {name: ARROW_TYPES.get(column.data_type, pa.string()) for name, column in overview.columns.items()}
 
 
-def segment_sample(segments_root: str, overview: TableOverview, used: Sequence[Dimensions]) -> TableSample:
-    """Return a sample of some segments of a Pinot table; each segment would have trees of its own."""
-    files = list_segments(segments_root, [overview.table])
+def segment_sample(
+    files: Sequence[SegmentFile], overview: TableOverview, used: Sequence[Dimensions]
+) -> TableSample:
+    """Return a sample of some ``files`` of a Pinot table; each segment would have trees of its own."""
     count = min(len(files), _SAMPLED_SEGMENTS)
     dimensions = limited_dimensions(used)
     parts = []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from starskip.advisor.families.answer import SegmentListing
 from starskip.advisor.families.star_tree.recommend.asked_shape import (
     AnswerableShape,
     UnanswerableShape,
@@ -44,11 +45,12 @@ _MOST_CANDIDATES = 6
 class TableRows:
     """Places of a table's rows: in the lake, which is preferred, or in segments.
 
-    ``known``: facts of the lake table's files, by path, so that these files need not be opened again.
+    ``segments``: lists the table's segment files. ``known``: facts of the lake table's files, by path, so
+    that these files need not be opened again.
     """
 
     lake: LakeTable | None
-    segments_root: str
+    segments: SegmentListing | None = None
     known: Mapping[str, SourceFile] = field(default_factory=dict)
 
 
@@ -98,7 +100,7 @@ def star_tree_candidates(
     asked = asked_shapes(shapes, window, settings)
     total = sum((each.all_entries for each in window.values()), start=0.0)
     asked = [each for each in asked if each.shape_id not in held.answered]
-    if rows.lake is None and not rows.segments_root:
+    if rows.lake is None and rows.segments is None:
         return StarTreeCandidates(
             total_entries=total, note="there are neither segments nor a lake table to read rows from"
         )
@@ -159,7 +161,7 @@ def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
         )
     except (SourceError, MissingExtra) as error:
         # No tree is built from such a table, but Pinot's own trees are advised as if it did not exist.
-        if isinstance(error, TransientError) or not rows.segments_root:
+        if isinstance(error, TransientError) or rows.segments is None:
             raise
         return None
 
@@ -197,6 +199,6 @@ def _sample(
     if source is not None:
         assert staged is not None
         return lake_sample(run_tasks, staged, table, source, used, measured)
-    if overview is None:
+    if overview is None or rows.segments is None:
         return TableSample(table, (), {}, 0.0, 0.0)
-    return segment_sample(rows.segments_root, overview, used)
+    return segment_sample(rows.segments(), overview, used)

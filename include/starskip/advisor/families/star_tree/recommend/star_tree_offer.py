@@ -73,7 +73,7 @@ def _candidates(queries: TableQueries, rows: RowSource, held: TreesInForce) -> S
         queries.table,
         queries.shapes,
         queries.overview,
-        TableRows(rows.lake, rows.segments_root, _known_files(queries.table, rows)),
+        TableRows(rows.lake, rows.segments, _known_files(queries.table, rows)),
         queries.settings,
         window=queries.window,
         known=_known_trees(queries),
