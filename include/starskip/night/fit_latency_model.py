@@ -20,6 +20,7 @@ from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
 from starskip.advisor.workload.leaf_records import LEAF
 from starskip.execution.engine import Engine
+from starskip.execution.gather_aside import gather_aside
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import LATENCY_BINS, QUANTILE_SKETCHES, QUANTILES, QUERIES
 
@@ -31,7 +32,6 @@ _COLUMNS = (
     "exceptions",
     "line_format",
 )
-_MAX_BINS = 500_000
 
 
 def fit_latency_model(engine: Engine, night: Night) -> StageResult:
@@ -67,13 +67,13 @@ def _fitted(engine: Engine, night: Night, tables: Sequence[str]) -> _Fitted:
     schema = pa.schema([QUERIES.field(name) for name in _COLUMNS])
     queries = queries.map(_of_one_table, schema)
     bins = queries.map(_pool, LATENCY_BINS).merge(["table"], _merge, LATENCY_BINS)
-    pooled = bins.gather("latency bins", _MAX_BINS)
+    staged = night.store.staged_write("latency_bins", night.date_text)
+    pooled = gather_aside(bins, LATENCY_BINS, staged, "latency bins")
     sketches = queries.map(sketch_queries, QUANTILE_SKETCHES).merge(
         ["table"], merge_sketches, QUANTILE_SKETCHES
     )
     spread = sketches.map(read_sketches, QUANTILES).gather("quantiles", 10 * max(len(tables), 1))
     reports = latency_reports(pooled, spread, tables, r2_threshold=night.settings.latency.r2_threshold)
-    staged = night.store.staged_write("latency_bins", night.date_text)
     parts = {t: Part(staged.write(t, pooled.filter(pc.equal(pooled["table"], t)))) for t in tables}
     return _Fitted(parts, reports)
 

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
-from datetime import date, timedelta
+from datetime import date
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.cost.read_overviews import table_sizes
-from starskip.advisor.run.night import ADVICE_NIGHTS, Night, StageResult
+from starskip.advisor.run.artefact_rows import earlier_snapshots
+from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
     TextLengths,
@@ -33,7 +34,7 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import StorageError, StorageOutage, printable
+from starskip.errors import printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
@@ -154,15 +155,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
 def _earlier_queries(night: Night) -> dict[str, list[int]]:
     """Return the number of queries of each table in each night of the week before that has some."""
     found: dict[str, list[int]] = {}
-    for age in range(1, ADVICE_NIGHTS):
-        day = (night.run_date - timedelta(days=age)).isoformat()
-        try:
-            snapshot = night.store.snapshot(_QUERIES, day)
-        except StorageOutage:
-            raise
-        except StorageError:
-            continue  # what an earlier night held is told only beside tonight's
-        for table, part in snapshot.parts().items() if snapshot else ():
+    for snapshot in earlier_snapshots(night, _QUERIES):
+        for table, part in snapshot.parts().items():
             if queries := part.rows:
                 found.setdefault(table, []).append(queries)
     return found

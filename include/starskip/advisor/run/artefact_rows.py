@@ -28,8 +28,8 @@ def published(night: Night, artefact: str) -> Snapshot:
     return snapshot
 
 
-def earlier_snapshot(night: Night, artefact: str, table: str) -> Snapshot | None:
-    """Return the artefact of the newest night of the week before that has a part of the table.
+def earlier_snapshots(night: Night, artefact: str) -> Iterator[Snapshot]:
+    """Yield the artefact of each night of the week before, the newest first.
 
     A night that can no longer be read counts as none.
     """
@@ -41,9 +41,13 @@ def earlier_snapshot(night: Night, artefact: str, table: str) -> Snapshot | None
             raise
         except StorageError:
             continue
-        if snapshot is not None and table in snapshot.manifest.parts:
-            return snapshot
-    return None
+        if snapshot is not None:
+            yield snapshot
+
+
+def earlier_snapshot(night: Night, artefact: str, table: str) -> Snapshot | None:
+    """Return the artefact of the newest night of the week before that has a part of the table."""
+    return next((each for each in earlier_snapshots(night, artefact) if table in each.manifest.parts), None)
 
 
 def night_properties(night: Night, artefact: str, table: str) -> Mapping[str, Any]:
