@@ -8,10 +8,14 @@ shapes and tables as a real cluster has. Stages run one after the other as Airfl
 - the bytes that executors sent to the driver: all, and those of one Spark stage, which Spark's limit bounds;
 - files and bytes that came into the store.
 
+With ``--workers`` jobs run on a standalone cluster of so many workers of one core each, and a line below each
+stage says which share of its tasks' time each executor had.
+
 The second night has 1 % new segments and a log of its own.
 
     make bench-cluster ARGS="--tables 200 --segments 100000"
     make bench-cluster ARGS="--tables 200 --segments 20000 --records 1000000 --sizes 10,50,200 --keep DIR"
+    make bench-cluster ARGS="--tables 20 --segments 2000 --records 200000 --workers 2"
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "cluster"))
 from made_up_cluster import add_second_night, nights, remove_second_night, write_cluster
 from made_up_tables import ClusterSize
 from night_stages import StageRun, night_stages
+from standalone import SparkMaster, spark_master
 from starskip.advisor.run.stages import STAGE_NAMES
 
 _HEAD = ("stage or gate", "s", "busy s", "JVM MiB", "driver", "worker", "results", "at once", "files", "MB")
@@ -52,25 +57,29 @@ def main() -> None:
     parser.add_argument("--sizes", default="", help="numbers of tables, others in proportion: 10,50,200")
     parser.add_argument("--keep", type=Path, help="folder that keeps the clusters for the next time")
     parser.add_argument("--until", choices=STAGE_NAMES, default=STAGE_NAMES[-1], help="the last stage to run")
+    parser.add_argument("--workers", type=int, default=0, help="workers of a Spark standalone cluster")
     parser.add_argument("--json", type=Path, help="file for all figures")
     given = parser.parse_args()
     sizes = [int(text) for text in given.sizes.split(",") if text] or [given.tables]
     measured = []
-    with nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory() as root:
+    with (
+        nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory() as root,
+        tempfile.TemporaryDirectory() as logs,
+        spark_master(given.workers, Path(logs)) as master,
+    ):
         for tables in sizes:
             share = tables / given.tables
             size = ClusterSize(
                 tables, round(given.segments * share), round(given.records * share), given.seed
             )
-            measured.append(
-                {"size": asdict(size), "nights": _measured(Path(root).resolve(), size, given.until)}
-            )
+            found = _measured(Path(root).resolve(), size, given.until, master)
+            measured.append({"size": asdict(size), "nights": found})
             if given.json:
                 given.json.write_text(json.dumps(measured, indent=2), encoding="utf-8")
     _print_growth(measured)
 
 
-def _measured(root: Path, size: ClusterSize, last: str) -> list[list[dict[str, Any]]]:
+def _measured(root: Path, size: ClusterSize, last: str, master: SparkMaster) -> list[list[dict[str, Any]]]:
     """Return the figures of both nights; the second is left out if the first failed."""
     folder = root / size.name
     began = time.perf_counter()
@@ -85,7 +94,7 @@ def _measured(root: Path, size: ClusterSize, last: str) -> list[list[dict[str, A
             add_second_night(folder)
         print(f"\nnight of {day}\n{_FORM.format(*_HEAD)}", flush=True)
         runs = []
-        for run in night_stages(folder, day, last):
+        for run in night_stages(folder, day, last, master):
             runs.append(run)
             _print_run(run)
         found.append([asdict(run) for run in runs])
@@ -107,6 +116,10 @@ def _print_run(run: StageRun) -> None:
     print(_FORM.format(run.name, *seconds, *peaks, *results, *stored))
     if run.counts:
         print("    " + ", ".join(f"{name} {count:,}" for name, count in run.counts.items()))
+    if len(run.executor_seconds) > 1:
+        taken = sum(run.executor_seconds.values()) or 1.0
+        shares = (f"{name} {each / taken:.0%}" for name, each in sorted(run.executor_seconds.items()))
+        print(f"    {taken:,.1f} s of tasks: executor {', executor '.join(shares)}")
     for note in run.notes:
         print(f"    {note[:300]}")
     sys.stdout.flush()

@@ -16,6 +16,7 @@ from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
+from standalone import SparkMaster
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.night.submitting_process import SUBMITTED_BY
 from watched_process import DRIVER, JVM, WORKER, Watched, watched
@@ -49,7 +50,11 @@ print(*failed[:3], sep="\\n")
 
 @dataclass(frozen=True, slots=True)
 class StageRun:
-    """One stage or gate; ``largest_result_bytes``: those of a Spark stage, which Spark's limit bounds."""
+    """One stage or gate.
+
+    ``largest_result_bytes``: those of a Spark stage, which Spark's limit bounds. ``executor_seconds``: of the
+    tasks that each executor ran.
+    """
 
     name: str
     seconds: float
@@ -59,12 +64,13 @@ class StageRun:
     largest_result_bytes: int
     new_files: int
     new_bytes: int
+    executor_seconds: Mapping[str, float]
     counts: Mapping[str, int]
     notes: Sequence[str]
     failed: bool
 
 
-def night_stages(folder: Path, day: date, last: str) -> Iterator[StageRun]:
+def night_stages(folder: Path, day: date, last: str, master: SparkMaster) -> Iterator[StageRun]:
     """Run the stages of a night over the cluster in ``folder``, with the gate behind each, up to a failure.
 
     ``last``: the last stage to run.
@@ -72,45 +78,46 @@ def night_stages(folder: Path, day: date, last: str) -> Iterator[StageRun]:
     config = str(folder / "night.yaml")
     for stage in STAGE_NAMES[: STAGE_NAMES.index(last) + 1]:
         for name, command in (
-            (stage, _submit(folder, stage, config, day)),
+            (stage, _submit(folder, stage, config, day, master)),
             (f"check_{stage}", [sys.executable, "-c", _GATE, config, day.isoformat(), stage]),
         ):
-            run = _run(folder, name, command)
+            run = _run(folder, name, command, master)
             yield run
             if run.failed:
                 return
 
 
-def _submit(folder: Path, stage: str, config: str, day: date) -> list[str]:
+def _submit(folder: Path, stage: str, config: str, day: date, master: SparkMaster) -> list[str]:
     events = folder / "events"
     shutil.rmtree(events, ignore_errors=True)
     events.mkdir()
     conf = {**_SPARK, "spark.eventLog.dir": events.as_uri()}
     job = str(files("starskip.night.job") / "run_stage.py")
     return [
-        str(Path(sys.executable).parent / "spark-submit"), "--master", "local[2]", "--name", stage,
+        str(Path(sys.executable).parent / "spark-submit"), "--master", master.url, "--name", stage,
         *(word for name, value in conf.items() for word in ("--conf", f"{name}={value}")),
         job, stage, "--config", config, "--run-date", day.isoformat(), "--run-id", "benchmark",
     ]  # fmt: skip
 
 
-def _run(folder: Path, name: str, command: Sequence[str]) -> StageRun:
+def _run(folder: Path, name: str, command: Sequence[str], master: SparkMaster) -> StageRun:
     before = _stored(folder / "artefacts")
     # Spark would start the first python3 of the PATH, and outlive a benchmark that is interrupted.
     own = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     environment = {**os.environ, **own, SUBMITTED_BY: str(os.getpid())}
-    done = watched(command, environment, str(folder))
+    done = watched(command, environment, str(folder), master.workers)
     after = _stored(folder / "artefacts")
-    results = list(_results(folder / "events")) if not name.startswith("check_") else []
+    results, executors = _tasks(folder / "events") if not name.startswith("check_") else ({}, {})
     return StageRun(
         name,
         done.seconds,
         done.processor_seconds,
         {role: done.peak_bytes.get(role, 0) for role in (JVM, DRIVER, WORKER)},
-        sum(results),
-        max(results, default=0),
+        sum(results.values()),
+        max(results.values(), default=0),
         len(after.keys() - before.keys()),
         sum(after[file] for file in after.keys() - before.keys()),
+        executors,
         _counts(done.lines),
         _notes(name, done),
         done.exit_code != 0,
@@ -126,9 +133,10 @@ def _stored(store: Path) -> dict[str, int]:
     }
 
 
-def _results(events: Path) -> Iterator[int]:
-    """Yield the bytes that all tasks of each Spark stage sent to the driver."""
+def _tasks(events: Path) -> tuple[Mapping[int, int], Mapping[str, float]]:
+    """Return the bytes that each Spark stage's tasks sent to the driver, and the seconds of each executor."""
     of_stages: Counter[int] = Counter()
+    seconds: dict[str, float] = {}
     for file in events.iterdir():
         with file.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
@@ -137,7 +145,10 @@ def _results(events: Path) -> Iterator[int]:
                     ended = json.loads(line)
                     metrics = ended.get("Task Metrics") or {}
                     of_stages[ended["Stage ID"]] += metrics.get("Result Size", 0)
-    yield from of_stages.values()
+                    executor = ended["Task Info"]["Executor ID"]
+                    taken = metrics.get("Executor Run Time", 0) / 1000
+                    seconds[executor] = seconds.get(executor, 0.0) + taken
+    return of_stages, seconds
 
 
 def _counts(lines: Sequence[str]) -> dict[str, int]:

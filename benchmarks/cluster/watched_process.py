@@ -31,8 +31,10 @@ class Watched:
     lines: Sequence[str]
 
 
-def watched(command: Sequence[str], environment: Mapping[str, str], folder: str) -> Watched:
-    """Run ``command`` in ``folder`` to its end."""
+def watched(
+    command: Sequence[str], environment: Mapping[str, str], folder: str, beside: Sequence[int] = ()
+) -> Watched:
+    """Run ``command`` in ``folder`` to its end; the children of the processes ``beside`` count as its own."""
     peaks: Counter[str] = Counter()
     busy: dict[psutil.Process, float] = {}
     started = time.perf_counter()
@@ -40,9 +42,10 @@ def watched(command: Sequence[str], environment: Mapping[str, str], folder: str)
         with subprocess.Popen(
             command, env=dict(environment), cwd=folder, stdout=output, stderr=subprocess.STDOUT
         ) as process:
-            root = psutil.Process(process.pid)
+            roots = [psutil.Process(each) for each in (process.pid, *beside)]
             while process.poll() is None:
-                _look(root, peaks, busy)
+                for each in roots:
+                    _look(each, peaks, busy)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_EVERY_S)
         seconds = time.perf_counter() - started
