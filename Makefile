@@ -162,7 +162,6 @@ requirements: $(INSTALLED) ## Resolve requirements.in and requirements-dev.in an
 	@.venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 requirements.in -o requirements.txt
 	@grep -v '^-e' requirements.txt | .venv/bin/uv pip compile --quiet --no-header --no-annotate --universal --python-version 3.11 -c - requirements-dev.in -o requirements-dev.txt
 
-# The list of what it depends on is that of an environment with the pinned versions, whose licences are in it.
 archive: $(INSTALLED) ## Pack a Python environment with Starskip for nodes of YARN or EMR that have none: dist/environment.tar.gz
 	@rm -rf .venv/archive
 	@.venv/bin/uv build --quiet --wheel --out-dir .venv/archive/wheel
@@ -171,6 +170,7 @@ archive: $(INSTALLED) ## Pack a Python environment with Starskip for nodes of YA
 	@mkdir -p dist
 	@tar -C .venv/archive/environment -czf dist/environment.tar.gz .
 
+# The list of what it depends on is that of an environment with the pinned versions, whose licences are in it.
 wheel: $(INSTALLED) ## Build the release into dist: wheel, source distribution, and the list of what it depends on (SBOM)
 	@rm -rf dist .venv/release
 	@.venv/bin/uv build --quiet --out-dir dist

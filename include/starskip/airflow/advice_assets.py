@@ -6,6 +6,7 @@ An asset's name is its URI, so that ``Asset(uri)`` in a DAG file is all that a s
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -13,6 +14,8 @@ from urllib.parse import quote
 from airflow.sdk import Asset, AssetAlias
 
 from starskip.advisor.run.stages import STAGES
+from starskip.airflow.progress_line import show_progress
+from starskip.errors import first_line
 
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
 _BUILDS = "_builds"
 """The end of the names of artefacts whose rows are indexes; the family in an asset's URI stands before it."""
 _CHANGED = ("built", "created", "refreshed")
-_LONGEST_NAME = 500
+_LONGEST_NAME = 450
 
 
 def advice_alias(dag_id: str) -> AssetAlias:
@@ -31,21 +34,34 @@ def advice_alias(dag_id: str) -> AssetAlias:
 def tell_assets(context: Mapping[str, Any], night: Night, tables: Collection[str]) -> int:
     """Tell what of the night's advice on ``tables`` is new, and what was built; return how many assets.
 
-    Nothing is told of an experiment, of a backfill, and of a night that is not the newest.
+    Nothing is told of an experiment, of a backfill, and of a night that is not the newest. The reports stand
+    by then: what goes wrong here is a warning in the task's log.
     """
     run = context["dag_run"]
-    if night.is_experiment or run.run_type == "backfill" or _is_older(night):
+    try:
+        if night.is_experiment or run.run_type == "backfill" or _is_older(night):
+            return 0
+        alias = advice_alias(run.dag_id)
+        events = [*_new_advice(night, tables), *_built(night, tables)]
+        for path, extra in events:
+            asset = Asset("/".join([alias.name, *map(_quoted, path)]))
+            context["outlet_events"][alias].add(asset, extra={"run_date": night.date_text, **extra})
+    except Exception as error:
+        show_progress(f"warning: not all assets are told: {first_line(error)}")
         return 0
-    alias = advice_alias(run.dag_id)
-    events = [*_new_advice(night, tables), *_built(night, tables)]
-    for path, extra in events:
-        asset = Asset("/".join([alias.name, *(quote(word[:_LONGEST_NAME], safe=",:") for word in path)]))
-        context["outlet_events"][alias].add(asset, extra={"run_date": night.date_text, **extra})
     return len(events)
 
 
+def _quoted(word: str) -> str:
+    """Return a part of an asset's URI, of which Airflow takes 1,500 characters; no escape is cut in two."""
+    return re.sub("%[0-9A-F]?$", "", quote(word, safe=",:")[:_LONGEST_NAME])
+
+
 def _is_older(night: Night) -> bool:
-    return max(night.store.storage.folders_in("recommendations"), default="") > night.date_text
+    from starskip.storage.retention import newest_night
+
+    newest = newest_night(night.store.run_dates("recommendations"), night.started_at)
+    return newest is not None and newest > night.run_date
 
 
 def _new_advice(night: Night, tables: Collection[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:

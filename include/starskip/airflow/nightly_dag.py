@@ -88,6 +88,8 @@ from starskip.number_text import some_names
 if TYPE_CHECKING:
     from starskip.advisor.run.night import Night
 
+_LONGEST_LABEL = 250
+"""Characters of Airflow's column rendered_map_index, which neither Airflow nor its database cuts."""
 _WITHOUT_INTERVAL = ("@once", "@continuous")
 _USUAL = Connections()
 _TASKS = {"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)}
@@ -195,7 +197,7 @@ def _group_name(tables: Any, known_as: str) -> str | None:
 
     It needs only what a task knows before it runs: the name is wanted most of one that was killed.
     """
-    return None if tables is None else f"{{{{ some_names({known_as}) }}}}"
+    return None if tables is None else f"{{{{ some_names({known_as})[:{_LONGEST_LABEL}] }}}}"
 
 
 def _night(context: Any, config: str, connections: Connections, tables: Sequence[str] | None = None) -> Night:
@@ -255,14 +257,16 @@ def finish_night(config: str, connections: Connections, **context: Any) -> list[
         outcome = night_outcome(night, failure_reasons(context, tasks), tasks.succeeded)
         no_log = is_log_missing(context, tasks)
         note_run(night, outcome.problem(), outcome.night_problem(), is_log_missing=no_log)
+        if problem := outcome.problem():
+            # Before the store is tidied, which takes long: a message must not wait for it.
+            context["ti"].xcom_push(key=FAILURE, value=problem)
+            context["ti"].xcom_push(key=PROBLEMS, value=outcome.told())
         if night.is_experiment:
             note_experiment(night, outcome.reported)
         elif outcome.reported:
             for words in (*tidied_words(night), *stored_words(night)):
                 show_progress(f"finish_night: {words}")
-    if problem := outcome.problem():
-        context["ti"].xcom_push(key=FAILURE, value=problem)
-        context["ti"].xcom_push(key=PROBLEMS, value=outcome.told())
+    if problem:
         raise AirflowFailException(problem)
     kept = "kept beside the night's advice" if night.is_experiment else "published"
     if note := run_note(night):

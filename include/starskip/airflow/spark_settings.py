@@ -49,7 +49,12 @@ def connection_settings(connection: str, extra: Mapping[str, Any]) -> dict[str, 
 
 
 def may_be_secret(name: str, value: str) -> bool:
-    """Return whether a setting is kept off the command line, because of its name or its value."""
+    """Return whether a setting is kept off the command line, because of its name or its value.
+
+    The class that provides credentials is none.
+    """
+    if name.endswith(".provider"):
+        return _LOGIN_IN_URL.search(value) is not None
     return any(_SECRET.search(text) for text in (name, value)) or _LOGIN_IN_URL.search(value) is not None
 
 

@@ -117,9 +117,11 @@ class SparkStageOperator(BaseOperator):
             token = getattr(self._submitted, "receipt_token", self._job.receipt)
             receipt = read_receipt(night.store.storage, night.date_text, token)
         self._submitted = None
+        if receipt is not None or error is None:
+            # A job that ended well, wherever it left its receipt, is not taken up by another try.
+            forget_job(context)
         if receipt is None:
             raise self._without_receipt(context, night, error)
-        forget_job(context)
         return self._counts(context, night, receipt, error)
 
     def on_kill(self) -> None:

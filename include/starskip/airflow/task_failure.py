@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from tempfile import gettempdir
 from typing import Any
 
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
+from starskip.advisor.run.stages import GROUPED
 from starskip.airflow.progress_line import show_progress
 from starskip.errors import MissingLog, StarskipError, TransientError
 from starskip.number_text import some_names
@@ -50,7 +52,7 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
         raise AirflowException(reason) from None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunTasks:
     """The tasks of one run and their states; ``groups``: the tables of each group, by its map index.
 
@@ -60,24 +62,28 @@ class RunTasks:
     states: Mapping[str, str]
     groups: Sequence[Sequence[str]] = ()
 
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        return {table: place for place, tables in enumerate(self.groups) for table in tables}
+
     def succeeded(self, task: str, table: str) -> bool:
         """Return whether a task that works on ``table`` succeeded, be it the task of the table's group."""
-        places = [place for place, tables in enumerate(self.groups) if table in tables]
-        names = (task, *(f"{task}_{place}" for place in places))
+        names = (task, f"{task}_{self._place.get(table, -1)}")
         return any(self.states.get(name) == "success" for name in names)
 
     def failed(self) -> list[tuple[str, int]]:
         """Return the tasks that failed themselves, with their map indexes, -1 for a task of no group."""
-        return [_split(name) for name, state in self.states.items() if state == "failed"]
+        return [self._split(name) for name, state in self.states.items() if state == "failed"]
+
+    def _split(self, name: str) -> tuple[str, int]:
+        task, _, place = name.rpartition("_")
+        # Other tasks of the DAG file may end in a number, too.
+        is_of_group = task.removeprefix("check_") in GROUPED and place.isdigit()
+        return (task, int(place)) if is_of_group else (name, -1)
 
     def label(self, task: str, place: int) -> str:
         """Return how people call a task: with the tables of its group."""
         return task if place < 0 else f"{task} of {some_names(self.groups[place])}"
-
-
-def _split(name: str) -> tuple[str, int]:
-    task, _, place = name.rpartition("_")
-    return (task, int(place)) if place.isdigit() else (name, -1)
 
 
 def run_tasks(context: Mapping[str, Any]) -> RunTasks:

@@ -74,7 +74,7 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     Tables that lie in the lake alone have facts without a row.
     """
     lake_only = find_lake_only(night)
-    folders, warnings = _folders(night, lake_only)
+    folders, warnings = segment_folders(night, lake_only)
     former = _former_snapshot(night)
     try:
         result = _collected(engine, night, folders, lake_only, former)
@@ -87,8 +87,8 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _folders(night: Night, lake_only: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return the folder of each table to collect, and warnings."""
+def segment_folders(night: Night, lake_only: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the folder of each table whose segments are collected, and warnings."""
     tables = None if night.tables is None else night.tables - lake_only
     if not night.segments_root or tables == frozenset():
         return {}, []

@@ -24,6 +24,7 @@ from starskip.night.job_receipt import (
     write_receipt,
 )
 from starskip.night.listed_tables import listed_tables
+from starskip.sql.masking import mask_literals
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
 Stage = Callable[[Engine, Night], StageResult]
@@ -116,8 +117,10 @@ def _leave(night: Night, token: str, receipt: JobReceipt, end: _End) -> None:
 
 
 def _unforeseen(error: Exception) -> str:
+    """Return what went wrong, without literals: it is shown where queries with literals are not."""
     # The first line of an error of Java says which call failed, the second one why.
-    return printable(" ".join([f"{type(error).__name__}:", *str(error).splitlines()[:2]]))
+    words = " ".join([f"{type(error).__name__}:", *str(error).splitlines()[:2]])
+    return printable(mask_literals(words))
 
 
 def _parser(stage: Stage) -> argparse.ArgumentParser:

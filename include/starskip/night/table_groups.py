@@ -11,8 +11,10 @@ from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.advisor.workload.spark_events.event_logs import event_log_files
 from starskip.errors import SourceError, SourceOutage
+from starskip.night.collect_segment_metadata import segment_folders
+from starskip.night.lake_only import find_lake_only
 from starskip.night.night_logs import night_logs, night_paths
-from starskip.pinot.segments.segment_files import possible_segments, table_folders
+from starskip.pinot.segments.segment_files import possible_segments
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.files.open_file import file_head
 
@@ -23,6 +25,8 @@ _TABLES_A_GROUP = 8
 _QUERIES_OF_A_TABLE = 20_000
 """Work on a table, however few its queries are, in queries."""
 _MOST_LOCAL_SEGMENTS = 5_000
+_MOST_LOCAL_FACTS = 500_000
+"""Rows of facts, one for each column of each segment."""
 _ON_THE_LAKE = GROUPED[GROUPED.index("select_indexes") : GROUPED.index("write_report")]
 """Stages that measure, build or prove indexes on the files of lake tables, which takes Spark."""
 
@@ -71,7 +75,9 @@ def forget_gone_tables(night: Night, groups: Iterable[Iterable[str]]) -> None:
     stopped = flagged_tables(night, GROUPED[0]).keys()
     stages = map(stage_named, GROUPED)
     names = {name for stage in stages for name in (stage.artefact, *stage.beside, f"gate_{stage.name}")}
-    for artefact in (*sorted(names), STOPPED, WINDOWS):
+    # Windows are of no night: those of the tables stay if an experiment lacks one.
+    current = () if night.is_experiment else (WINDOWS,)
+    for artefact in (*sorted(names), STOPPED, *current):
         date = CURRENT if artefact == WINDOWS else night.date_text
         snapshot = night.store.snapshot(artefact, date)
         kept = left | stopped if artefact in ("reports", STOPPED, WINDOWS) else left
@@ -99,7 +105,7 @@ def stage_engine(night: Night, stage: str) -> EngineName:
         elif stage == "parse_query_logs":
             is_small = _are_small_logs(night, scale.local_bytes)
         else:
-            is_small = _are_few_queries(night, scale.local_queries)
+            is_small = _is_little_work(night, scale.local_queries)
     except SourceOutage:
         raise
     except SourceError:
@@ -113,11 +119,14 @@ def _are_few_segments(night: Night, most_bytes: int) -> bool:
     if not night.segments_root or not most_bytes:
         return bool(most_bytes)
     files = found_bytes = 0
-    for table, folder in table_folders(night.segments_root).items():
-        if not night.wants(table):
-            continue
-        for file in possible_segments(table, folder):
-            files, found_bytes = files + 1, found_bytes + file.size_bytes
+    for table, folder in segment_folders(night, find_lake_only(night))[0].items():
+        try:
+            listed = possible_segments(table, folder)
+        except SourceOutage:
+            raise
+        except SourceError:
+            continue  # the stage names a table without segments, and goes on with the others
+        files, found_bytes = files + len(listed), found_bytes + sum(file.size_bytes for file in listed)
         if files > _MOST_LOCAL_SEGMENTS or found_bytes > most_bytes:
             return False
     return True
@@ -131,14 +140,22 @@ def _are_small_logs(night: Night, most_bytes: int) -> bool:
         files += event_log_files(paths)
     found_bytes = 0
     for file in files:
-        found_bytes += file_head(file, 0)[1]
+        try:
+            found_bytes += file_head(file, 0)[1]
+        except OSError:
+            continue  # the stage says why, beside the records of the other files
         if found_bytes > most_bytes:
             return False
     return bool(most_bytes)
 
 
-def _are_few_queries(night: Night, most: int) -> bool:
-    snapshot = night.store.snapshot("queries", night.date_text)
+def _is_little_work(night: Night, most_queries: int) -> bool:
+    """Return whether queries and facts of segments are few: choosing samples takes all facts of a table."""
+    limits = {"queries": most_queries, "table_facts": _MOST_LOCAL_FACTS}
+    return most_queries > 0 and all(_rows(night, artefact) <= most for artefact, most in limits.items())
+
+
+def _rows(night: Night, artefact: str) -> int:
+    snapshot = night.store.snapshot(artefact, night.date_text)
     parts = snapshot.parts() if snapshot else {}
-    wanted = [part for table, part in parts.items() if night.wants(table)]
-    return sum(part.rows for part in wanted) <= most if most else False
+    return sum(part.rows for table, part in parts.items() if night.wants(table))
