@@ -21,7 +21,7 @@ _STARTED_S = 60
 
 @dataclass(frozen=True, slots=True)
 class SparkMaster:
-    """Where jobs are submitted; ``workers``: the processes that start executors, none if jobs run here."""
+    """A place to submit jobs; ``workers``: the processes that start executors, none if jobs run here."""
 
     url: str
     workers: Sequence[int] = ()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hmac
 import pickle
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -10,6 +12,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from starskip.errors import StorageError
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_aside
 from starskip.storage.staged_write import StagedWrite
@@ -17,6 +20,7 @@ from starskip.storage.staged_write import StagedWrite
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_KEY_BYTES = _SEAL_BYTES = 32
 _RESULTS = pa.schema([("first", pa.int64()), ("position", pa.int64()), ("result", pa.binary())])
 
 
@@ -51,6 +55,7 @@ class EngineTasks:
 
         A part has no more results than items. Otherwise as ``run_tasks``.
         """
+        key = secrets.token_bytes(_KEY_BYTES)
 
         def results(numbered: Iterable[tuple[int, Any]]) -> Iterator[pa.RecordBatch]:
             numbered = iter(numbered)
@@ -59,7 +64,8 @@ class EngineTasks:
                 return
             of_part = (item for _, item in chain([begin], numbered))
             for position, result in enumerate(function(of_part)):
-                row = {"first": begin[0], "position": position, "result": pickle.dumps(result)}
+                pickled = pickle.dumps(result)
+                row = {"first": begin[0], "position": position, "result": _seal(key, pickled) + pickled}
                 yield pa.RecordBatch.from_pylist([row], schema=_RESULTS)
 
         if not items:
@@ -70,5 +76,16 @@ class EngineTasks:
             gathered = rows.gather(label, len(items))
         else:
             gathered = gather_aside(rows, _RESULTS, self.aside, label)
-        # The tasks have pickled them a moment ago, in processes of ours.
-        return [pickle.loads(value) for value in gathered.sort_by(order)["result"].to_pylist()]  # noqa: S301
+        return [_unsealed(key, value) for value in gathered.sort_by(order)["result"].to_pylist()]
+
+
+def _seal(key: bytes, pickled: bytes) -> bytes:
+    return hmac.digest(key, pickled, "sha256")
+
+
+def _unsealed(key: bytes, sealed: bytes) -> Any:
+    """Return what a task has pickled a moment ago; a file of the store may hold what somebody else wrote."""
+    seal, pickled = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
+    if not hmac.compare_digest(seal, _seal(key, pickled)):
+        raise StorageError("a task's result is not what the task wrote", location="results")
+    return pickle.loads(pickled)  # noqa: S301 - the seal is that of our own task

@@ -94,12 +94,14 @@ def _small_files(messages: pa.Table, staged: StagedWrite) -> Iterator[_Item]:
     many = counts.filter(pc.greater(counts["count_all"], _MOST_SMALL_FILES))
     for table in many["table"].to_pylist():
         held: list[DataFile] = []
+        held_bytes = 0
         for file in _files(small.filter(pc.equal(small["table"], table))):
             held.append(file)
-            if sum(each.size_bytes for each in held) >= _MERGED_BYTES:
+            held_bytes += file.size_bytes
+            if held_bytes >= _MERGED_BYTES:
                 yield staged, table, tuple(held)
-                held = []
-        if held:
+                held, held_bytes = [], 0
+        if len(held) > 1:
             yield staged, table, tuple(held)
 
 

@@ -95,7 +95,7 @@ class StartedJob:
             problem=problem,
             started_at=self.started_at,
             seconds=round(time.monotonic() - self._began, 3),
-            peak_memory_bytes=_peak_memory_bytes(),
+            peak_memory_bytes=peak_memory_bytes(),
             jvm_peak_memory_bytes=jvm_peak_memory_bytes,
         )
 
@@ -124,7 +124,7 @@ def read_receipt(storage: Storage, run_date: str, token: str) -> JobReceipt | No
         raise DamagedFile(f"{place} is no receipt of a job", location=place) from None
 
 
-def _peak_memory_bytes() -> int:
+def peak_memory_bytes() -> int:
     """Return the most memory that this process has held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 

@@ -120,12 +120,15 @@ def _scored(
     return sizes, _written(engine, night, "votes", votes, tables)
 
 
+def _decoded_columns(plans: Mapping[str, TablePlan], table: str) -> Sequence[str]:
+    return plans[table].decoded_columns()
+
+
 def _decoded(
     engine: Engine, night: Night, plans: Mapping[str, TablePlan], samples: Sequence[SampledSegment]
 ) -> DecodedSource:
     """Decode the samples that no earlier night has decoded, and keep them for later nights."""
     what = decoding(night.settings, families_of_night(night).known)
-    columns = {table: plan.decoded_columns() for table, plan in plans.items()}
     try:
         former = night.store.snapshot(WINDOWS, CURRENT)
     except StorageOutage:
@@ -137,7 +140,7 @@ def _decoded(
         former,
         night.store.staged_write(WINDOWS, CURRENT),
         samples,
-        columns.__getitem__,
+        partial(_decoded_columns, plans),
         what,
     )
     if not night.is_experiment:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starskip.errors import CapExceeded, StarskipError, StorageError, TransientError
+from starskip.errors import CapExceeded, DamagedFile, StarskipError, StorageError, TransientError
 from starskip.storage.files.full_disk import is_full_disk
 
 
@@ -31,6 +31,8 @@ def understood_failure(error: Exception) -> Exception:
             continue
         if issubclass(kind, TransientError):
             return TransientError(message)
+        if issubclass(kind, DamagedFile):
+            return DamagedFile(message, location=message.partition(": ")[0])
         if issubclass(kind, StorageError):
             return StorageError(message, location=message.partition(": ")[0])
         return StarskipError(message)

@@ -72,8 +72,9 @@ class Leaf:
     skipped_indexes: frozenset[str] = frozenset()
 
     def __hash__(self) -> int:
-        # Leaves are looked up for each query of the night; the other fields hardly ever tell two apart.
-        return hash((self.column, self.expression))
+        # Leaves are looked up for each query of the night: numbers and texts are quick to hash.
+        slot = self.slots[0].position if self.slots else -1
+        return hash((self.column, self.expression, self.columns, slot))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ DAMAGED_SEGMENTS = pa.schema(
 )
 
 TABLE_FACTS_COUNTS = pa.schema([("table", pa.string()), ("counts", pa.string())])
-"""One row a column of a table, of QUERIES_COUNTS one a table: what a gate counts in the artefact, as JSON."""
+"""Counts that a gate asks of an artefact, as JSON: one row a column of a table."""
 
 LOG_RECORDS = pa.schema(
     [
@@ -80,6 +80,7 @@ user's log format. ``source_position`` is the byte in the decompressed file wher
 
 QUERIES = pa.schema([f for f in LOG_RECORDS if f.name not in ("kind", "reason", "wrappers")])
 QUERIES_COUNTS = TABLE_FACTS_COUNTS
+"""Counts that a gate asks of an artefact, as JSON: one row a table."""
 REJECTED_RECORDS = pa.schema(
     [
         LOG_RECORDS.field(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from errno import ENOENT
 
 import pyarrow as pa
 import pyarrow.dataset as pads
@@ -103,11 +104,7 @@ def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBat
         try:
             yield from fragment.to_batches(schema=dataset.schema, columns=columns)
         except (pa.ArrowException, OSError) as error:
-            raise DamagedFile(
-                f"{fragment.path}: is damaged; run the step that wrote it again "
-                f"({printable(' '.join(str(error).split()), 200)})",
-                location=fragment.path,
-            ) from error
+            raise _unreadable(fragment.path, error) from error
 
 
 def _physical_columns(fragment: pads.Fragment, file: DataFile) -> list[str]:
@@ -118,7 +115,16 @@ def _physical_columns(fragment: pads.Fragment, file: DataFile) -> list[str]:
     except FileNotFoundError as error:
         raise _missing(name) from error
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise DamagedFile(f"{name}: is damaged; run the step that wrote it again", location=name) from error
+        raise _unreadable(name, error) from error
+
+
+def _unreadable(name: str, error: Exception) -> StorageError:
+    """Return that a file is damaged, or that this machine could not read it now, which a retry may mend."""
+    words = printable(" ".join(str(error).split()), 200)
+    # Arrow's own errors on damaged bytes have no number of the operating system.
+    if isinstance(error, MemoryError) or getattr(error, "errno", None) not in (None, ENOENT):
+        return StorageError(f"{name}: cannot be read ({words})", location=name)
+    return DamagedFile(f"{name}: is damaged; run the step that wrote it again ({words})", location=name)
 
 
 def _missing(name: str) -> DamagedFile:

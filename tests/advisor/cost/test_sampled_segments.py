@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.advisor.cost.pruned_segments import ColumnEnds
-from starskip.advisor.cost.sampled_segments import KnownSegments, sample_segments
+from starskip.advisor.cost.sampled_segments import KnownSegments, SegmentEnds, sample_segments
 from starskip.advisor.cost.segment_estimates import weighted_estimates
 from starskip.advisor.workload.shape_workload import Instance, ShapeWorkload
 from starskip.pinot.segments.segment_files import SegmentFile
@@ -21,8 +20,9 @@ from starskip.storage.schemas import ESTIMATES
 def days(order: Sequence[int]) -> KnownSegments:
     """Return a segment a day, in an order of names that is none of time; ``codes`` tell nothing."""
     files = [SegmentFile("t", f"t_{name:04}", f"/t/t_{name:04}", 1) for name in range(len(order))]
-    ends = [ColumnEnds(pa.int64(), [100 * day, 100 * day + 99]) for day in order]
-    every = [ColumnEnds(pa.int64(), [0, 9])] * len(order)
+    days = np.array(order, np.int64)
+    ends = SegmentEnds(pa.array(100 * days), pa.array(100 * days + 99))
+    every = SegmentEnds(pa.array(0 * days), pa.array(0 * days + 9))
     return KnownSegments(files, {"codes": every, "day": ends})
 
 

@@ -39,7 +39,7 @@ class Decoding:
 
     def rows(self, sample: SampledSegment) -> int:
         """Return how many rows are kept of the segment."""
-        return max(self.rows_per_table // sample.segments, _MIN_WINDOW_ROWS)
+        return max(self.rows_per_table // sample.wanted, _MIN_WINDOW_ROWS)
 
     def key(self, sample: SampledSegment) -> str:
         """Return a text that differs where something else would be decoded of the same file."""
@@ -57,16 +57,22 @@ def decoding(settings: Settings, families: Sequence[Family]) -> Decoding:
 class DecodedSegment:
     """Some rows of a segment, and what its metadata says of columns.
 
-    ``has_all_values``: all rows were decoded before they were thinned. ``values_a_row``: distinct values of a
-    column for each row. ``sizes``: INDEX_SIZES by the decoded rows.
+    ``stored``: the rows, or their bytes, which are unpacked when they are asked for. ``has_all_values``: all
+    rows were decoded before they were thinned. ``values_a_row``: distinct values of a column for each row.
+    ``sizes``: INDEX_SIZES by the decoded rows.
     """
 
-    window: RowWindow
+    stored: RowWindow | bytes
     has_all_values: bool
     sorted_columns: frozenset[str]
     constant_columns: frozenset[str]
     values_a_row: Mapping[str, float]
     sizes: pa.RecordBatch
+
+    @property
+    def window(self) -> RowWindow:
+        """Return the rows."""
+        return window_from_bytes(self.stored) if isinstance(self.stored, bytes) else self.stored
 
     def covers(self, columns: Iterable[str]) -> bool:
         """Return whether these columns were asked for when it was decoded."""
@@ -145,7 +151,7 @@ def decoded_from_row(row: Mapping[str, Any]) -> DecodedSegment:
     with pa.ipc.open_stream(row["sizes"]) as reader:
         sizes = reader.read_next_batch()
     return DecodedSegment(
-        window_from_bytes(row["window"]),
+        row["window"],
         has_all_values=row["has_all_values"],
         sorted_columns=frozenset(row["sorted_columns"]),
         constant_columns=frozenset(row["constant_columns"]),

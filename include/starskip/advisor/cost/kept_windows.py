@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -101,7 +102,8 @@ def _held(former: Snapshot | None, table: str, columns: Iterable[str]) -> dict[s
     for file in former.by_file([table]) if former else ():
         ((name, *_), *_) = ([each.name for each in part.files] for part in file.parts().values())
         try:
-            rows = file.read_table([table], _TOLD).to_pylist()
+            # Whole rows: a damaged window is found by its checksum here, and is decoded again.
+            rows = file.read_table([table]).select(_TOLD).to_pylist()
         except StorageOutage:
             raise
         except StorageError:
@@ -117,21 +119,26 @@ def _read_windows(snapshot: Snapshot, what: Decoding) -> DecodedSource:
         of_table = list(samples)
         held = _windows(snapshot, of_table, columns, what)
         for sample in of_table:
-            if (known := held.get(what.key(sample))) is not None:
-                yield sample, known
+            # One is unpacked at a time: its dictionaries may be large.
+            if (row := held.get(what.key(sample))) is not None:
+                yield sample, decoded_from_row(row)
 
     return decoded
 
 
 def _windows(
     snapshot: Snapshot, samples: Sequence[SampledSegment], columns: Sequence[str], what: Decoding
-) -> dict[str, DecodedSegment]:
-    """Return the kept windows of one table's samples that have all of the columns."""
+) -> dict[str, Mapping[str, Any]]:
+    """Return the rows of one table's samples, by key, whose windows have all of the columns."""
     keys = pa.array([what.key(sample) for sample in samples], pa.string())
     tables = {sample.file.table for sample in samples}
-    found: dict[str, DecodedSegment] = {}
-    for batch in snapshot.batches(tables):
-        for row in batch.filter(pc.is_in(batch.column("key"), value_set=keys)).to_pylist():
-            if set(row["columns"]) >= set(columns):
-                found[row["key"]] = decoded_from_row(row)
+    found: dict[str, Mapping[str, Any]] = {}
+    for file in snapshot.by_file(tables):
+        # A file of other tasks' samples is left before its windows are read.
+        if not pc.any(pc.is_in(file.read_table(columns=["key"])["key"], value_set=keys)).as_py():
+            continue
+        for batch in file.batches():
+            for row in batch.filter(pc.is_in(batch.column("key"), value_set=keys)).to_pylist():
+                if set(row["columns"]) >= set(columns):
+                    found[row["key"]] = row
     return found

@@ -38,6 +38,9 @@ from starskip.sql.query_shape import parsed_shape
 from starskip.storage.schemas import ESTIMATES, VOTES
 from starskip.tables.table_overview import ColumnOverview, TableOverview
 
+_MOST_UNASKED_COLUMNS = 64
+"""Columns that are decoded for their sizes alone: a million rows of them are 256 MiB of codes."""
+
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Returns the shapes of a table, on whichever machine it is called."""
 
@@ -82,9 +85,10 @@ class TablePlan:
         return sorted({leaf.column for leaf in _asked(shapes)} & self.columns)
 
     def decoded_columns(self) -> list[str]:
-        """Return the columns to decode: of the filters, or if no query is known those of candidates."""
-        shapes = self.shapes()
-        return self.asked_columns(shapes) if shapes else sorted(self.candidates.keys() & self.columns)
+        """Return the columns to decode: of the filters, or if no query is known the first candidates."""
+        if shapes := self.shapes():
+            return self.asked_columns(shapes)
+        return [column for column in self.candidates if column in self.columns][:_MOST_UNASKED_COLUMNS]
 
 
 def _asked(shapes: Iterable[ShapeWorkload]) -> Iterator[Leaf]:

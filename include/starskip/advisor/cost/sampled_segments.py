@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -21,6 +22,7 @@ import pyarrow.compute as pc
 from starskip.advisor.cost.pruned_segments import ColumnEnds, is_pruned
 from starskip.advisor.workload.shape_workload import ShapeWorkload
 from starskip.pinot.segments.segment_files import SegmentFile, list_segments
+from starskip.sql.predicate import leaves
 from starskip.sql.query_shape import parsed_shape
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.snapshot import Snapshot
@@ -38,11 +40,32 @@ _EVEN_RATIO = 0.5
 
 
 @dataclass(frozen=True, slots=True)
+class SegmentEnds:
+    """The ``least`` and ``greatest`` value of a column in each segment of a table, null where not known."""
+
+    least: pa.Array
+    greatest: pa.Array
+
+    def of(self, segment: int) -> ColumnEnds | None:
+        """Return the ends in one segment."""
+        values = [self.least[segment].as_py(), self.greatest[segment].as_py()]
+        return None if None in values else ColumnEnds(self.least.type, values)
+
+    def ranks(self) -> npt.NDArray[np.float64] | None:
+        """Return the ranks of both values, [2, segments]; None if they are not known of all segments."""
+        if self.least.null_count or self.greatest.null_count:
+            return None
+        ranks = pc.rank(pa.concat_arrays([self.least, self.greatest]), tiebreaker="dense")
+        found: npt.NDArray[np.float64] = ranks.to_numpy().astype(float).reshape(2, -1)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class KnownSegments:
-    """The segments of a table; ``ends``: the least and greatest value of columns, None where not known."""
+    """The segments of a table, with the ends of columns that may tell when their rows were."""
 
     files: Sequence[SegmentFile]
-    ends: Mapping[str, Sequence[ColumnEnds | None]] = field(default_factory=dict)
+    ends: Mapping[str, SegmentEnds] = field(default_factory=dict)
 
 
 SegmentSource = Callable[[str], KnownSegments]
@@ -51,11 +74,15 @@ SegmentSource = Callable[[str], KnownSegments]
 
 @dataclass(frozen=True, slots=True)
 class SampledSegment:
-    """A chosen segment, number ``position`` of ``segments``; ``weight``: how many segments it stands for."""
+    """A chosen segment, number ``position`` of ``segments``; ``weight``: how many segments it stands for.
+
+    ``wanted``: how many were to be chosen, which other queries do not change.
+    """
 
     file: SegmentFile
     position: int
     segments: int
+    wanted: int
     weight: float = 1.0
 
 
@@ -83,16 +110,40 @@ def published_segments(facts: Snapshot, table: str) -> KnownSegments:
     """Return the segments of a table in ``table_facts``, with the ends of their times."""
     rows = facts.read_table([table], _FACTS)
     files = _files_of(table, rows)
-    place = {file.path: number for number, file in enumerate(files)}
-    found: dict[str, list[ColumnEnds | None]] = {}
-    kept = rows.filter(pc.is_in(rows["data_type"], value_set=pa.array(list(_TIME_TYPES))))
-    columns = (kept[name].to_pylist() for name in _FACTS)
-    for path, _, _, column, kind, least, most in zip(*columns, strict=True):
-        ends = value_ends(least, most, _TIME_TYPES[kind])
-        if ends is not None:
-            of_column = found.setdefault(column, [None] * len(files))
-            of_column[place[path]] = ColumnEnds(ends.type, ends.to_pylist())
-    return KnownSegments(files, found)
+    is_time = pc.is_in(rows["data_type"], value_set=pa.array(list(_TIME_TYPES)))
+    known = pc.and_(is_time, pc.and_(pc.is_valid(rows["min_value"]), pc.is_valid(rows["max_value"])))
+    kept = rows.filter(known).combine_chunks()
+    places = pc.index_in(kept["source_file"], value_set=pa.array([file.path for file in files]))
+    kept = kept.append_column("place", places)
+    ends = {}
+    for column in pc.unique(kept["column"]).to_pylist():
+        of_column = kept.filter(pc.equal(kept["column"], column))
+        kinds = pc.unique(of_column["data_type"]).to_pylist()
+        if len(kinds) == 1:
+            ends[column] = _segment_ends(of_column, _TIME_TYPES[kinds[0]], len(files))
+    return KnownSegments(files, ends)
+
+
+def _segment_ends(rows: pa.Table, kind: pa.DataType, segments: int) -> SegmentEnds:
+    """Return the ends of one column from its facts."""
+    row_of = np.full(segments, -1)
+    row_of[rows["place"].to_numpy()] = np.arange(len(rows))
+    taken = pa.array(row_of, mask=row_of < 0)
+    both = []
+    for name in ("min_value", "max_value"):
+        texts = rows[name].combine_chunks()
+        try:
+            values = texts.cast(kind)
+        except pa.ArrowException:
+            # A few that cannot be read are not known; the others are.
+            values = pa.array([_value(text, kind) for text in texts.to_pylist()], kind)
+        both.append(values.take(taken))
+    return SegmentEnds(*both)
+
+
+def _value(text: str, kind: pa.DataType) -> Any:
+    ends = value_ends(text, text, kind)
+    return None if ends is None else ends[0].as_py()
 
 
 def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most: int) -> list[SampledSegment]:
@@ -103,7 +154,7 @@ def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most:
     """
     count = len(known.files)
     if count <= most:
-        return [SampledSegment(file, place, count) for place, file in enumerate(known.files)]
+        return [SampledSegment(file, place, count, count) for place, file in enumerate(known.files)]
     order = _in_order_of_time(known)
     density = np.full(count, 1.0 / count)
     looked_at = _looked_at(known, order, shapes)
@@ -115,7 +166,7 @@ def sample_segments(known: KnownSegments, shapes: Sequence[ShapeWorkload], most:
     firsts = np.flatnonzero(np.diff(strata[in_strata], prepend=-1))
     sizes = np.diff(np.append(firsts, count))
     return [
-        SampledSegment(known.files[order[in_strata[first]]], place, len(firsts), float(size))
+        SampledSegment(known.files[order[in_strata[first]]], place, len(firsts), most, float(size))
         for place, (first, size) in enumerate(zip(firsts, sizes, strict=True))
     ]
 
@@ -129,24 +180,19 @@ def _in_order_of_time(known: KnownSegments) -> list[int]:
     """Return the places of the segments by the column whose values tell them apart best, else by name."""
     best, least_overlap = None, _MOST_OVERLAP
     for _, ends in sorted(known.ends.items()):
-        overlap = _overlap(ends)
-        if overlap < least_overlap:
-            best, least_overlap = ends, overlap
-    places = range(len(known.files))
+        ranks = ends.ranks()
+        if ranks is not None and (overlap := _overlap(ranks)) < least_overlap:
+            best, least_overlap = ranks, overlap
     if best is None:
-        return list(places)
-    values = [tuple(each.values) for each in best if each]
-    return sorted(places, key=lambda at: values[at])
+        return list(range(len(known.files)))
+    order: list[int] = np.lexsort((best[1], best[0])).tolist()
+    return order
 
 
-def _overlap(ends: Sequence[ColumnEnds | None]) -> float:
-    """Return the mean share of the values' range that a segment spans; 1 if it cannot be told."""
-    if any(each is None for each in ends) or len({each.kind for each in ends if each}) != 1:
-        return 1.0
-    values = pa.array([value for each in ends if each for value in each.values])
-    ranks = pc.rank(values, tiebreaker="dense").to_numpy().reshape(-1, 2).astype(float)
+def _overlap(ranks: npt.NDArray[np.float64]) -> float:
+    """Return the mean share of the values' range that a segment spans; 1 if all have the same values."""
     spread = ranks.max() - ranks.min()
-    return float((ranks[:, 1] - ranks[:, 0]).mean() / spread) if spread else 1.0
+    return float((ranks[1] - ranks[0]).mean() / spread) if spread else 1.0
 
 
 def _looked_at(
@@ -161,14 +207,16 @@ def _looked_at(
         for shape in shapes
         for literals, instance in shape.instances.items()
     ]
-    queries.sort(key=lambda query: -query[2])
+    queries = sorted(queries, key=lambda query: -query[2])[:_LOOKED_AT_QUERIES]
+    asked = {leaf.column for predicate, _, _ in queries for leaf in leaves(predicate)}
+    asked_ends = {name: ends for name, ends in known.ends.items() if name in asked}
     step = -(-len(order) // _LOOKED_AT_SEGMENTS)
     found = np.zeros(len(order))
     for start in range(0, len(order), step):
-        ends = {name: each for name, of in known.ends.items() if (each := of[order[start]]) is not None}
+        ends = {name: each for name, of in asked_ends.items() if (each := of.of(order[start])) is not None}
         work = sum(
             entries + 1
-            for predicate, literals, entries in queries[:_LOOKED_AT_QUERIES]
+            for predicate, literals, entries in queries
             if not is_pruned(predicate, literals, ends)
         )
         found[start : start + step] = work

@@ -89,7 +89,7 @@ class SegmentState:
 
 
 class _Answers(dict[Leaf, float | None]):
-    """Entries a row that the best of some indexes reads for a leaf, worked out when it is asked for."""
+    """Prices of leaves: the entries a row that the cheapest of some indexes reads, computed at first use."""
 
     def __init__(
         self, state: SegmentState, indexes: frozenset[Index], known: Mapping[Leaf, float | None]

@@ -58,8 +58,11 @@ def proofs_within(
             reason = f"at most {most_shapes} query shapes are asked, the ones that save most"
             found.append((each, NotAsked(reason)))
             continue
+        if left_bytes <= 0:
+            found.append((each, NotAsked(f"the budget of {size(budget_bytes)} is used up")))
+            continue
         expected_bytes = cost_bytes(each.query)
-        if left_bytes <= 0 or expected_bytes > left_bytes:
+        if expected_bytes > left_bytes:
             found.append((each, NotAsked(_over_budget(expected_bytes, left_bytes, budget_bytes))))
             continue
         outcome, read_bytes = prove(each.query)
@@ -72,6 +75,4 @@ def _over_budget(expected_bytes: int, left_bytes: int, budget_bytes: int) -> str
     query = f"one query reads {size(expected_bytes)} both ways"
     if expected_bytes > budget_bytes:
         return f"{query}, more than the budget of {size(budget_bytes)}"
-    if left_bytes <= 0:
-        return f"the budget of {size(budget_bytes)} is used up"
     return f"{query}, and {size(left_bytes)} are left of the budget of {size(budget_bytes)}"

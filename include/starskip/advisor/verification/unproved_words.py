@@ -30,7 +30,7 @@ def unproved_sentences(rows: Rows, work: Mapping[str, float]) -> str | None:
 
     ``work``: of all queries of a shape, such as the bytes that they read, by the shape's id.
     """
-    asked = {row["shape_id"]: True for row in rows if is_asked(row)}
+    asked = {row["shape_id"] for row in rows if is_asked(row)}
     unasked = [row for row in rows if not is_asked(row)]
     if not unasked:
         return None

@@ -6,6 +6,7 @@ Pinot's readers: FixedBitSVForwardIndexReaderV2, SortedIndexReaderImpl, FixedBit
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -100,13 +101,18 @@ def _row_starts(bitmap_start: int, bitmap_bytes: int, rows: range) -> Decoder[np
     found = [np.empty(0, dtype=np.int64)]
     seen = 0
     for start, length in _blocks(bitmap_bytes):
-        bits = np.unpackbits(np.frombuffer((yield bitmap_start + start, length), dtype=np.uint8))
-        positions = np.flatnonzero(bits) + 8 * start
+        positions = _set_bits((yield bitmap_start + start, length)) + 8 * start
         found.append(positions[max(rows.start - seen, 0) : max(rows.stop + 1 - seen, 0)])
         seen += positions.size
         if seen > rows.stop:
             break
     return np.concatenate(found)
+
+
+@lru_cache(maxsize=1)
+def _set_bits(block: bytes) -> npt.NDArray[np.int64]:
+    """Return the places of the bits of a block, for which the decoder of each run asks in turn."""
+    return np.flatnonzero(np.unpackbits(np.frombuffer(block, dtype=np.uint8)))
 
 
 def _blocks(length: int) -> Iterator[tuple[int, int]]:

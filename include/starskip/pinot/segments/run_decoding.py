@@ -11,14 +11,14 @@ import pyarrow as pa
 from starskip.pinot.segments.decoding import Decoder, require
 
 
-def decode_runs(decoders: Sequence[Decoder[Any]]) -> Decoder[Any]:
+def decode_runs(decoders: Sequence[Decoder[Any]], max_bytes: int) -> Decoder[Any]:
     """Return the values of all runs behind one another; the decoders, of one index, are in the order of rows.
 
-    Bytes that several decoders ask for, such as a header, are asked for once.
+    Bytes that several decoders ask for, such as a header, are asked for once. ``max_bytes``: of all values.
     """
     asked = {place: next(decoder) for place, decoder in enumerate(decoders)}
     found: list[Any] = [None] * len(decoders)
-    start, content = 0, b""
+    start, content, found_bytes = 0, b"", 0
     while asked:
         place = min(asked, key=asked.__getitem__)
         offset, length = asked.pop(place)
@@ -33,7 +33,13 @@ def decode_runs(decoders: Sequence[Decoder[Any]]) -> Decoder[Any]:
             asked[place] = decoders[place].send(content[:length])
         except StopIteration as ended:
             found[place] = ended.value
+            found_bytes += _bytes_of(ended.value)
+            require(found_bytes <= max_bytes, f"its window needs more than {max_bytes} bytes")
     return _joined(found)
+
+
+def _bytes_of(values: Any) -> int:
+    return sum(map(_bytes_of, values)) if isinstance(values, tuple) else int(values.nbytes)
 
 
 def _joined(runs: Sequence[Any]) -> Any:

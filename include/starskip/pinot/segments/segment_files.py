@@ -136,6 +136,10 @@ def possible_segments(table: str, folder: str) -> list[SegmentFile]:
         raise SourceError(f"table {table}: cannot read {folder}: {error.strerror}", source=table) from error
     table_type = None if folder.endswith(f"/{table}") else without_type(table)[1]
     of_half = [file for file in files if _is_of(file.segment, table_type)]
+    # A bare name may be anything, and stand for no half: the first real segment ends the search.
+    in_order = sorted(of_half, key=lambda file: not file.path.endswith(SEGMENT_SUFFIXES))
+    if table_type is not None and not any(map(is_segment, in_order)):
+        of_half = []
     return _not_empty(table, folder, of_half or files)
 
 

@@ -118,7 +118,7 @@ class _Window:
         forward = self._place(name, "forward_index")
         require(4 * self.rows <= self._max_bytes, f"its window needs more than {self._max_bytes} bytes")
         decoders = [self._forward_decoder(facts, forward.size, run) for run in self._runs]
-        parts = [_Part(name, "forward_index", forward, decode_runs(decoders))]
+        parts = [_Part(name, "forward_index", forward, decode_runs(decoders, self._max_bytes))]
         if name not in self._layout.metadata.raw_columns:
             place = self._place(name, "dictionary")
             decoder = decode_dictionary(
@@ -137,7 +137,7 @@ class _Window:
         return place
 
     def _forward_decoder(self, facts: ColumnFacts, size: int, rows: range) -> Decoder[Any]:
-        segment_rows, max_bytes = self._layout.metadata.rows, self._max_bytes // len(self._runs)
+        segment_rows, max_bytes = self._layout.metadata.rows, self._max_bytes
         if facts.name in self._layout.metadata.raw_columns:
             decode = decode_raw if facts.is_single_value else decode_raw_multi_value
             return decode(facts.data_type, size, segment_rows, rows, max_bytes)

@@ -19,7 +19,12 @@ from starskip.advisor.run.expectations import Expectation, View, at_most, distin
 from starskip.advisor.run.gate import Gate
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
-from starskip.advisor.run.table_by_table import failure_words, is_of_one_table
+from starskip.advisor.run.table_by_table import (
+    failed_parts,
+    failure_warnings,
+    failure_words,
+    is_of_one_table,
+)
 from starskip.advisor.verification.agreement import ACCEPTED, Agreement
 from starskip.advisor.verification.proofs_within import NotAsked, WantedProof, proofs_within
 from starskip.advisor.verification.unproved_words import unproved_warning
@@ -68,8 +73,15 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
     parts: dict[str, Part] = {}
     counts: dict[str, int] = {}
     warnings: list[str] = []
+    unread: dict[str, str] = {}
     for table in tables:
-        rows = list(_rows(engine, night, table, replays, snapshot_of))
+        try:
+            rows = list(_rows(engine, night, table, replays, snapshot_of))
+        except Exception as error:
+            if not is_of_one_table(error):
+                raise
+            unread[table] = failure_words(error)
+            continue
         for row in rows:
             name = f"{replays.word}_{row['verdict']}"
             counts[name] = counts.get(name, 0) + 1
@@ -80,8 +92,8 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
             warnings.append(printable(f"table {table}: {replays.word}: {unproved}"))
         schema = night.store.schemas[replays.verdicts]
         parts[table] = Part(staged.write(table, pa.Table.from_pylist(rows, schema=schema)))
-    night.publish(replays.verdicts, parts)
-    return StageResult(counts, tuple(warnings))
+    night.publish(replays.verdicts, {**parts, **failed_parts(unread)})
+    return StageResult(counts, (*warnings, *failure_warnings("verify_indexes", unread)))
 
 
 def _rows(
