@@ -84,7 +84,7 @@ def test_a_folder_of_segments_without_any_leaves_the_tables_of_the_lake(
     shutil.rmtree(lab.segments)
     lab.segments.mkdir()
     run_with_gates(lab, lab.night(lake_tables=lake))
-    assert "no table below" in lab.warnings
+    assert "holds no table folders" in lab.warnings
     assert lab.report("events")["lake_only"]
 
 
