@@ -31,7 +31,8 @@ _PROGRAM = """#!{python} -SE
 import json, os, socket, sys
 words = sys.argv[1:]
 job = next(word for word in words if word.endswith(".py"))
-if words[words.index(job) + 1] in {stages!r} and set({where!r}) <= set(words):
+is_chosen = set({where!r}) <= set(words) and not set({unless!r}) & set(words)
+if is_chosen and words[words.index(job) + 1] in {stages!r}:
     os.execv({real!r}, [{real!r}, *words])
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({server!r})
@@ -45,13 +46,20 @@ sys.exit(code[0] if code else 1)
 
 
 def local_submit(
-    program: Path, server: Path, on_spark: Collection[str] = (), where: Collection[str] = ()
+    program: Path,
+    server: Path,
+    on_spark: Collection[str] = (),
+    where: Collection[str] = (),
+    unless: Collection[str] = (),
 ) -> None:
-    """Write the program; stages ``on_spark`` go to the real one, if a call has all words ``where``."""
+    """Write the program; stages ``on_spark`` go to the real one, if a call has all words ``where``.
+
+    A call that has one of the words ``unless`` does not.
+    """
     real = str(Path(sys.executable).with_name("spark-submit"))
     program.parent.mkdir(parents=True, exist_ok=True)
     filled = {"python": sys.executable, "real": real, "server": str(server)}
-    program.write_text(_PROGRAM.format(**filled, stages=set(on_spark), where=set(where)))
+    program.write_text(_PROGRAM.format(**filled, stages=set(on_spark), where=set(where), unless=set(unless)))
     program.chmod(0o755)
 
 

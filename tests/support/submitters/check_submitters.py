@@ -51,6 +51,7 @@ class Lab:
         self.task: SparkStageOperator | None = None
         (folder / "night.yaml").write_text(
             "store: {artefacts: a}\nsources: {log_paths: [l], segments_root: s}\n"
+            "settings: {scale: {local_queries: 0}}\n"
             "spark: {conf: {spark.executor.memory: 4g}}\n"
         )
 
