@@ -74,7 +74,7 @@ def test_a_stage_runs_from_the_command_line(deployment: Deployment) -> None:
 
 
 def test_a_dag_file_of_three_lines_is_the_whole_bundle(airflow: Deployment) -> None:
-    assert airflow.parse_dags().split("\n")[-3:] == ["index_advisor_nightly 21 tasks", "", ""]
+    assert airflow.parse_dags().split("\n")[-3:] == ["index_advisor_nightly 22 tasks", "", ""]
 
 
 def test_the_report_pages_are_a_plugin_that_asks_who_one_is(airflow: Deployment) -> None:
