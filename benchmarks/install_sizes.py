@@ -87,7 +87,7 @@ def uses(deployment: Deployment, extras: set[str]) -> Iterator[tuple[Callable[[]
     """Yield what is tried with extras, or None if it needs another, and a text that it has to print."""
     is_whole = "all" in extras
     yield deployment.tune, "all changes together save"
-    yield deployment.parse_dags if is_whole or "airflow" in extras else None, "index_advisor_nightly 21 tasks"
+    yield deployment.parse_dags if is_whole or "airflow" in extras else None, "index_advisor_nightly 22 tasks"
     if is_whole or {"airflow", "spark"} <= extras:
         yield deployment.run_night, f"reports of {TABLE} are published"
     else:
