@@ -39,10 +39,11 @@ def kept_words(artefact: StoredArtefact, settings: Settings) -> str:
     return f"{settings.retention.nights:,} nights" if days is None else f"{days:,} days"
 
 
-def note_stored(night: Night) -> None:
-    """Publish what the store holds; raises StorageError."""
+def note_stored(night: Night) -> StoredNote:
+    """Publish what the store holds, and return it; raises StorageError."""
     found = sorted(stored_artefacts(night.store), key=lambda each: -each.size_bytes)
-    rows = [asdict(each) | {"kept": kept_words(each, night.settings)} for each in found]
+    note = StoredNote(night.date_text, found, [kept_words(each, night.settings) for each in found])
+    rows = [asdict(each) | {"kept": words} for each, words in zip(found, note.kept, strict=True)]
     night.store.publish(
         STORAGE,
         CURRENT,
@@ -51,16 +52,15 @@ def note_stored(night: Night) -> None:
         created_at=night.started_at,
         created_by=night.run_id,
     )
+    return note
 
 
 def stored_words(night: Night) -> list[str]:
     """Note what the store holds at the end of a night; return a sentence on it, or why it was not noted."""
     try:
-        note_stored(night)
-        note = stored_note(night)
+        return [f"the store holds {size(note_stored(night).size_bytes)}"]
     except StorageError as error:
         return [f"what the store holds was not noted: {error}"]
-    return [f"the store holds {size(note.size_bytes)}"] if note else []
 
 
 def stored_note(night: Night) -> StoredNote | None:

@@ -30,7 +30,11 @@ PROVIDERS: Mapping[str, str] = {
 
 def provider_of(connection_type: str | None) -> str | None:
     """Return the package whose operator submits by a connection of this type; None if none does."""
-    return PROVIDERS.get("spark" if connection_type in _OF_SPARK else connection_type or "")
+    return PROVIDERS.get(_served_by(connection_type or ""))
+
+
+def _served_by(connection_type: str) -> str:
+    return "spark" if connection_type in _OF_SPARK else connection_type
 
 
 def submitter(target: Target) -> Submitter:
@@ -38,7 +42,7 @@ def submitter(target: Target) -> Submitter:
 
     Raises ConfigError for a type that is not known, and for a provider that is not installed.
     """
-    name = "spark" if target.type in _OF_SPARK else target.type
+    name = _served_by(target.type)
     try:
         match name:
             case "spark":
