@@ -260,8 +260,9 @@ class ScoringSettings(SettingsGroup):
         32, "Segments of a table from which these rows are taken.", unit="segments a table", at_least=1
     )
     max_simulations_per_table: int = setting(
-        20_000,
-        "Simulations of a table (queries times segments); beyond, a query is simulated on fewer segments.",
+        8_000,
+        "Simulations of a table (queries times segments); beyond, a query is simulated on fewer segments, "
+        "the fewer the less its shape scans.",
         unit="simulations a table",
         at_least=1,
     )

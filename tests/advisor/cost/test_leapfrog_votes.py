@@ -46,7 +46,8 @@ def savings(
     shares: list[InstanceShare] | None = None,
 ) -> dict[str, float]:
     rows = table_rows or sum(window.rows for window in windows)
-    each = zip(windows, states or [PLAIN] * len(windows), shares or [None] * len(windows), strict=True)
+    of_segments = [{shape.shape_id: share} for share in shares] if shares else [None] * len(windows)
+    each = zip(windows, states or [PLAIN] * len(windows), of_segments, strict=True)
     estimates = [
         estimate_segment(window, state, [shape], candidates, rows, share) for window, state, share in each
     ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
+from math import ceil
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +41,8 @@ from starskip.tables.table_overview import ColumnOverview, TableOverview
 
 _MOST_UNASKED_COLUMNS = 64
 """Columns that are decoded for their sizes alone: a million rows of them are 256 MiB of codes."""
+_ALIKE_RATIO = 0.5
+"""Share of a table's simulations that shapes get alike, however little they scan."""
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Returns the shapes of a table, on whichever machine it is called."""
@@ -244,19 +247,32 @@ def _estimate(
                 constant_columns=segment.constant_columns,
                 values_a_row=segment.values_a_row,
             )
-            share = _share(sample, shapes, max_simulations)
+            shares = instance_shares(sample, shapes, max_simulations)
             has_all = segment.has_all_values
             estimates = estimate_segment(
-                segment.window, state, shapes, candidates, plan.rows, share, has_all_values=has_all
+                segment.window, state, shapes, candidates, plan.rows, shares, has_all_values=has_all
             )
             yield weighted_estimates(estimates, sample.weight)
 
 
-def _share(sample: SampledSegment, shapes: Sequence[ShapeWorkload], max_simulations: int) -> InstanceShare:
-    """Return the instances that belong to this segment."""
-    simulations = sum(len(shape.instances) for shape in shapes) * sample.segments
-    every = min(-(-simulations // max_simulations), sample.segments)
-    return InstanceShare(max(every, 1), sample.position)
+def instance_shares(
+    sample: SampledSegment, shapes: Sequence[ShapeWorkload], max_simulations: int
+) -> dict[str, InstanceShare]:
+    """Return by shape the instances that belong to this segment.
+
+    Half of the simulations are dealt out to shapes alike, half by the entries that they scan: the votes of a
+    shape that scans much must be known better. Each instance is simulated once at least.
+    """
+    if sum(len(shape.instances) for shape in shapes) * sample.segments <= max_simulations:
+        return {}
+    entries = sum(shape.weighted_entries for shape in shapes)
+    found = {}
+    for shape in shapes:
+        scanned_ratio = shape.weighted_entries / entries if entries else 1.0 / len(shapes)
+        allowed = max_simulations * (_ALIKE_RATIO / len(shapes) + (1 - _ALIKE_RATIO) * scanned_ratio)
+        every = ceil(len(shape.instances) * sample.segments / max(allowed, 1.0))
+        found[shape.shape_id] = InstanceShare(max(min(every, sample.segments), 1), sample.position)
+    return found
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

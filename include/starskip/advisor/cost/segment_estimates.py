@@ -119,18 +119,22 @@ class InstanceShare:
         return (instance + self.segment) % self.every == 0
 
 
+_ALL_INSTANCES = InstanceShare(1, 0)
+
+
 def estimate_segment(
     window: RowWindow,
     state: SegmentState,
     shapes: Sequence[ShapeWorkload],
     candidates: Candidates,
     table_rows: int,
-    share: InstanceShare | None = None,
+    shares: Mapping[str, InstanceShare] | None = None,
     *,
     has_all_values: bool = False,
 ) -> pa.RecordBatch:
     """Return ESTIMATES rows of one segment for the instances of ``shapes`` (all of the window's table).
 
+    ``shares``: by shape the instances that are simulated here; of another shape all are.
     ``has_all_values``: the window knows the values of all rows, also of columns without dictionary.
 
     ``entries`` holds entries scanned in filter by the whole segment, one number for each alternative, in the
@@ -145,11 +149,12 @@ def estimate_segment(
     rows: list[tuple[object, ...]] = []
     for workload in shapes:
         shape = parsed_shape(workload.skeleton)
+        share = (shares or {}).get(workload.shape_id, _ALL_INSTANCES)
         drawn = _drawn(drawer, shape, workload, table_rows, share)
         asked = {
             position: (drawn.get(position, literals), instance)
             for position, (literals, instance) in enumerate(workload.instances.items())
-            if share is None or share.includes(position)
+            if share.includes(position)
         }
         disjuncts = disjunct_alternatives(shape, candidates, state.rules)
         ways = orders.ways(disjuncts)
@@ -301,7 +306,7 @@ def _drawn(
     shape: QueryShape,
     workload: ShapeWorkload,
     table_rows: int,
-    share: InstanceShare | None,
+    share: InstanceShare,
 ) -> dict[int, Literals]:
     """Return literals of this segment for the simulated instances that were logged without literals."""
     window = drawer.binder.window
@@ -313,7 +318,7 @@ def _drawn(
             seed=crc32(f"{window.segment} {workload.shape_id} {literals}".encode("utf-8", "surrogatepass")),
         )
         for position, (literals, instance) in enumerate(workload.instances.items())
-        if (share is None or share.includes(position)) and lacks_literals(shape.filter, literals)
+        if share.includes(position) and lacks_literals(shape.filter, literals)
     }
 
 
