@@ -303,6 +303,7 @@ def test_a_job_is_told_what_its_master_asks_for(
     conf = conf_of_master(master)
     assert ("spark.driver.extraJavaOptions" in conf) == is_one_process
     assert ("spark.driver.host" in conf) == is_here
+    assert ("spark.yarn.maxAppAttempts" in conf) == (master == "yarn")
 
 
 def checked(nightly: Any, **given: Any) -> dict[str, Any]:

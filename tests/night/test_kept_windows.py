@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from settings_with import settings_with
 from starskip.advisor.cost import decoded_segments, kept_windows
+from starskip.advisor.cost.sampled_segments import listed_segments, sample_segments
+from starskip.advisor.families.families import BUILT_IN
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.storage.artefact_store import Experiment
 from starskip.tables.row_window import RowWindow
@@ -122,3 +124,16 @@ def test_a_window_comes_back_as_it_was(lab: Any) -> None:
             for part in ("offsets", "nulls"):
                 mine, its = getattr(column, part), getattr(other, part)
                 assert (mine is None) == (its is None) and (mine is None or mine.tolist() == its.tolist())
+
+
+def test_of_many_columns_fewer_rows_are_decoded_at_once(lab: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (sample,) = sample_segments(listed_segments(lab.segments, "lineitem"), (), 1)
+    what = decoded_segments.decoding(settings_with(window_rows_per_table=1 << 20), BUILT_IN)
+    columns = ["l_suppkey", "l_quantity"]
+    whole = decoded_segments.decode_segment(sample, columns, what)
+    assert whole.has_all_values
+    monkeypatch.setattr(decoded_segments, "_MAX_READ_VALUES", whole.window.rows)
+    half = decoded_segments.decode_segment(sample, columns, what)
+    assert half.window.rows == whole.window.rows // 2
+    assert not half.has_all_values
+    assert decoded_segments.decode_segment(sample, columns[:1], what).has_all_values

@@ -27,6 +27,8 @@ from starskip.tables.window_bytes import window_bytes, window_from_bytes
 _MIN_WINDOW_ROWS = 256
 _MAX_READ_ROWS = 1 << 20
 """Rows decoded of a segment before they are thinned: sixteen roaring containers, which more rows repeat."""
+_MAX_READ_VALUES = _MAX_READ_ROWS * 64
+"""Values decoded of a segment at once, 256 MiB of codes: of many columns fewer rows are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decodin
     layout = read_segment_layout(file, TarLimits(), whole=False)
     facts = segment_facts(file, layout)
     place = name_hash(file) / 2**32
-    whole = read_row_window(file, columns, max_rows=_MAX_READ_ROWS, layout=layout, place=place)
+    whole = read_row_window(file, columns, max_rows=_read_rows(len(columns)), layout=layout, place=place)
     sizes = [
         window_sizes(whole, batch, what.format, what.families)
         for batch in facts_rows(file, facts).combine_chunks().to_batches()
@@ -128,6 +130,10 @@ def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decodin
         },
         sizes=pa.concat_batches(sizes) if sizes else pa.RecordBatch.from_pylist([], INDEX_SIZES),
     )
+
+
+def _read_rows(columns: int) -> int:
+    return min(_MAX_READ_ROWS, max(_MAX_READ_VALUES // max(columns, 1), _MIN_WINDOW_ROWS))
 
 
 def decoded_row(table: str, key: str, decoded: DecodedSegment) -> pa.RecordBatch:

@@ -27,7 +27,7 @@ _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 # Executors on this machine reach the driver without a name that a network would have to know.
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Airflow tries again: a second attempt of YARN would find the receipt of the first one.
-_OF_YARN = {"spark.yarn.maxAppAttempts": "1"}
+_YARN = {"spark.yarn.maxAppAttempts": "1"}
 _LOCAL_MASTER = re.compile(r"local(?:\[.*\])?")
 _LOOPBACK_MASTER = re.compile(r"(?:spark://)?(?:localhost|127(?:\.\d+){3})(?::\d+)?")
 
@@ -54,7 +54,7 @@ def submitting(job: SparkJob, to: Target) -> Iterator[SparkSubmit]:
             application=job.local_file,
             application_args=list(job.arguments),
             env_vars=dict(job.environment),
-            conf={**_EVERYWHERE, **conf_of_master(master), **_OF_YARN, **job.conf},
+            conf={**_EVERYWHERE, **conf_of_master(master), **job.conf},
             properties_file=properties,
             py_files=str(package) if package else ",".join(job.py_files) or None,
             archives=",".join(job.archives) or None,
@@ -74,6 +74,8 @@ def conf_of_master(master: str) -> dict[str, str]:
     """Return the Spark settings for the place of a job: in one process, on this machine, elsewhere."""
     if _LOCAL_MASTER.fullmatch(master):
         return {**_LOCAL, **_LOOPBACK}
+    if master.startswith("yarn"):
+        return dict(_YARN)
     return dict(_LOOPBACK) if _LOOPBACK_MASTER.fullmatch(master) else {}
 
 
