@@ -35,7 +35,7 @@ night ui bench-cluster: export SPARK_SUBMIT_OPTS := "-XX:SharedArchiveFile=$(CUR
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-cluster bench-airflow bench-intersection bench-install requirements wheel archive settings-page ui clean bench-backfills bench-what-if
+.PHONY: help setup java night test test-all test-touched test-fast test-laws test-matrix lint format bench-advice bench-combined bench-tuner bench-star-tree bench-star-tree-sizes bench-star-tree-advice bench-pinot-star-tree bench-pinot-filters bench-pinot-filters-advice bench-pinot-headline pinot-demo bench-pinot-tree-matching bench-selection bench-applied bench-latency bench-skipping bench-skipping-scale bench-skipping-stores bench-collecting bench-lake-formats bench-lake-listing bench-ui bench-cluster bench-requests bench-airflow bench-intersection bench-install requirements wheel archive settings-page ui clean bench-backfills bench-what-if
 
 help: ## Show what there is to call (this list)
 	@echo "Usage: make TARGET [NAME=VALUE ...]"
@@ -151,6 +151,9 @@ bench-ui: java $(INSTALLED) ## Print the time and bytes of each report page over
 
 bench-cluster: java $(INSTALLED) $(CLASSES) ## Print what each stage and gate costs over a made-up cluster, tonight and tomorrow (ARGS="--tables 200 --segments 100000 --keep DIR")
 	@$(PYTHON) benchmarks/cluster.py $(ARGS)
+
+bench-requests: java $(INSTALLED) ## Print how many requests a night sends to an object store, by the number of tables (ARGS="--tables 5,20")
+	@$(PYTHON) benchmarks/store_requests.py $(ARGS)
 
 bench-airflow: java $(INSTALLED) ## Print what a night of 200 tables costs in a real Airflow on PostgreSQL, a group and a table failing alone (ARGS="--tables 40 --keep DIR")
 	@$(PYTHON) benchmarks/airflow_tables.py $(ARGS)

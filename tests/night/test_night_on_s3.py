@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,17 @@ from click.testing import CliRunner
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.cli.main import main
 from starskip.errors import SourceError, StarskipError
+from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.quality.check_stage import check_stage
+from starskip.night.stage_here import stage_here
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "cluster"))
+
+from counted_requests import counted_requests
+from made_up_cluster import write_cluster
+from made_up_tables import ClusterSize
 
 pytestmark = pytest.mark.slow
 
@@ -81,6 +92,26 @@ def test_the_night_on_the_bucket_is_the_local_night(s3: Any, sources: Path, tmp_
     )
     assert b"SECRET" not in everything
     assert b"writer-key" not in everything
+
+
+@pytest.mark.quality
+@pytest.mark.filterwarnings("default")
+def test_the_store_is_not_listed_for_each_table(s3: Any, tmp_path: Path) -> None:
+    listings = []
+    for tables in (2, 4):
+        folder = tmp_path / f"{tables}"
+        write_cluster(folder, ClusterSize(tables, 2 * tables, 100 * tables))
+        place = s3.upload(folder, s3.fresh_url())
+        lines = CONFIG.format(place=place).splitlines()
+        (tmp_path / "night.yaml").write_text("\n".join(line for line in lines if "configs" not in line))
+        arguments = NightArguments(date(2026, 11, 18), "test", datetime.now(UTC))
+        night = night_from_config(tmp_path / "night.yaml", arguments, {})
+        for stage in STAGE_NAMES[:5]:
+            with counted_requests() as of_stage:
+                stage_here(stage, night)
+                check_stage(night, stage)
+            listings.append((stage, of_stage["list"]))
+    assert listings[:5] == listings[5:]
 
 
 def test_tune_reads_all_its_sources_from_a_bucket(s3: Any, sources: Path) -> None:

@@ -82,7 +82,7 @@ def generation_seen(store: ArtefactStore) -> int:
     snapshot = store.snapshot("numbers", NIGHT)
     if snapshot is None:
         return 0
-    rows = snapshot.dataset().to_table(use_threads=False)
+    rows = snapshot.read_table()
     generations = set(rows["generation"].to_pylist())
     whole = rows["table"].to_pylist() == ["a"] * 3 + ["b"] * 3
     return generations.pop() if whole and len(generations) == 1 else -1

@@ -9,7 +9,8 @@ import obstore
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.storage.files.object_reader import ObjectReader
+from obstore.exceptions import NotSupportedError
+from starskip.storage.files.object_reader import ObjectReader, open_at_end
 from starskip.storage.files.object_url import ObjectUrl, object_url
 from starskip.storage.files.open_file import file_head, open_file
 
@@ -40,9 +41,9 @@ def test_any_reads_are_those_of_a_file_in_memory(put: Any) -> None:
     )
 
     @settings(max_examples=40)
-    @given(steps, st.booleans())
-    def check(steps: list[tuple[str, int]], read_ahead: bool) -> None:
-        with ObjectReader(url, read_ahead=read_ahead) as reader:
+    @given(steps, st.booleans(), st.sampled_from([0, 1, 8, 64 << 10, 1 << 20]))
+    def check(steps: list[tuple[str, int]], read_ahead: bool, tail_bytes: int) -> None:
+        with ObjectReader(url, read_ahead=read_ahead, tail_bytes=tail_bytes) as reader:
             file = io.BytesIO(CONTENT)
             for step, number in steps:
                 if step == "read":
@@ -81,7 +82,54 @@ def test_only_what_is_read_is_asked_for(put: Any, monkeypatch: pytest.MonkeyPatc
     with ObjectReader(url, read_ahead=False) as reader:
         reader.seek(-8, 2)
         reader.read(8)
-    assert asked == [(10 << 20, (10 << 20) + (256 << 10)), ((20 << 20) - 8, 20 << 20)]
+    first = [(0, 256 << 10), (10 << 20, (10 << 20) + (256 << 10))]
+    assert asked == [*first, ((20 << 20) - 8, 20 << 20)]
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the requests that readers send."""
+    sent: list[str] = []
+    for name, function in (("get", obstore.get), ("head", obstore.head)):
+
+        def noted(*given: Any, name: str = name, function: Any = function, **options: Any) -> Any:
+            sent.append(name)
+            return function(*given, **options)
+
+        monkeypatch.setattr(f"starskip.storage.files.object_reader.{name}", noted)
+    return sent
+
+
+@pytest.mark.parametrize("opened", [ObjectReader, open_at_end])
+def test_a_small_object_is_one_request(put: Any, requests: list[str], opened: Any) -> None:
+    with opened(put(CONTENT[:60_000])) as reader:
+        assert reader.read() == CONTENT[:60_000]
+        assert reader.size_bytes == 60_000
+    assert requests == ["get"]
+
+
+def test_the_end_of_an_object_comes_with_its_size(put: Any, requests: list[str]) -> None:
+    with open_at_end(put(CONTENT)) as reader:
+        reader.seek(-(64 << 10), 2)
+        assert reader.read() == CONTENT[-(64 << 10) :]
+        assert requests == ["get"]
+        reader.seek(0)
+        assert reader.read() == CONTENT
+    assert requests == ["get", "get"]
+
+
+@pytest.mark.parametrize("content", [CONTENT, b""])
+def test_a_store_without_ranges_from_the_end(
+    put: Any, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    def get(store: Any, key: str, *, options: Any) -> Any:
+        if "suffix" in options["range"]:
+            raise NotSupportedError("suffix ranges, by Azure")
+        return obstore.get(store, key, options=options)
+
+    monkeypatch.setattr("starskip.storage.files.object_reader.get", get)
+    with open_at_end(put(content)) as reader:
+        assert reader.read() == content
 
 
 def test_object_that_is_written_again_while_it_is_read(put: Any) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
+from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.retention import retire_nights
 from starskip.storage.vacuum import vacuum
@@ -55,3 +57,37 @@ def test_a_listing_an_artefact_and_a_reading_of_old_nights_and_the_newest(suppor
     counting.requests = 0
     assert store.run_dates("a0") == NIGHTS
     assert counting.requests == 1
+
+
+def test_a_reader_asks_once_for_each_artefact_and_sees_what_it_publishes(support: SimpleNamespace) -> None:
+    counting = Counting(support.MemoryStorage())
+    store = support.store_on(counting)
+    support.publish(store, {"a": 1})
+    reader = store.read_once()
+
+    def generations() -> dict[str, int]:
+        parts = reader.snapshot("numbers", support.NIGHT).parts()
+        return {table: part.properties["generation"] for table, part in parts.items()}
+
+    assert reader.snapshot("numbers", "2026-11-17") is None
+    assert generations() == {"a": 1}
+    counting.requests = 0
+    assert reader.snapshot("numbers", "2026-11-17") is None
+    assert generations() == {"a": 1}
+    assert counting.requests == 0
+    # What others publish, a reader does not see: its artefacts belong together.
+    support.publish(store, {"b": 2})
+    assert generations() == {"a": 1}
+    # Its own commit is on top of theirs.
+    support.publish(reader, {"c": 3})
+    assert generations() == {"a": 1, "b": 2, "c": 3}
+    assert store.snapshot("numbers", support.NIGHT) == reader.snapshot("numbers", support.NIGHT)
+
+
+def test_what_a_reader_has_seen_does_not_travel(store: ArtefactStore, support: SimpleNamespace) -> None:
+    support.publish(store, {"a": 1})
+    reader = store.read_once()
+    assert reader.snapshot("numbers", support.NIGHT) is not None
+    support.publish(store, {"b": 2})
+    travelled = pickle.loads(pickle.dumps(reader))
+    assert set(travelled.snapshot("numbers", support.NIGHT).tables) == {"a", "b"}

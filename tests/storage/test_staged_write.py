@@ -92,7 +92,7 @@ def test_artefact_without_a_schema_holds_plain_files(store: ArtefactStore, suppo
     assert snapshot is not None
     assert snapshot.read_file(snapshot.parts()["a"].files[0]) == b"<p>"
     with pytest.raises(StorageError, match="report: holds plain files"):
-        snapshot.dataset()
+        snapshot.row_schema()
 
 
 @example(["a/b", "a:b"])

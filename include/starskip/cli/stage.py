@@ -87,7 +87,7 @@ def stage(
     for each in STAGE_NAMES if name == "all" else (name,):
         engine = LocalEngine(lambda items, each=each: progress(each, items))  # type: ignore[misc]
         with located_faults(night.family_modules, is_masked=True):
-            result = stage_function(each)(engine, night)
+            result = stage_function(each)(engine, night.read_once())
         for warning in result.warnings:
             warn(warning, of=each)
         done.append({"stage": each, "counts": dict(result.counts), "warnings": list(result.warnings)})

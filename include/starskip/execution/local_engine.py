@@ -60,7 +60,7 @@ class LocalEngine:
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
     ) -> LocalRows:
         """See Engine.rows_of_snapshot."""
-        schema = snapshot.dataset(()).schema
+        schema = snapshot.row_schema()
         names = list(columns) if columns is not None else schema.names
         selected = pa.schema([schema.field(name) for name in names])
         return LocalRows(lambda: snapshot.batches(tables, names), selected)

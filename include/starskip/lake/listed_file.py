@@ -6,7 +6,7 @@ import io
 import os
 
 from starskip.storage.files.bytes_read import add_bytes_read
-from starskip.storage.files.object_reader import ObjectReader
+from starskip.storage.files.object_reader import ObjectReader, open_at_end
 from starskip.storage.files.object_url import local_path, object_url
 
 _NS_PER_MS = 1_000_000
@@ -31,7 +31,7 @@ class ListedFile(io.RawIOBase):
         self._is_local = url is None
         self._untold = 0
         self._opened: io.RawIOBase | io.BufferedReader = (
-            local_path(path).open("rb") if url is None else ObjectReader(url, read_ahead=False)
+            local_path(path).open("rb") if url is None else open_at_end(url)
         )
         self.require_same()
 

@@ -13,5 +13,5 @@ def stage_here(stage: str, night: Night) -> JobReceipt:
     """Run the stage and return its receipt, which nobody needs to write; errors are the stage's own."""
     job = StartedJob(stage)
     load_modules(night.skipping_modules)
-    result = stage_function(stage)(LocalEngine(), night)
+    result = stage_function(stage)(LocalEngine(), night.read_once())
     return job.ended(night, "local", result)

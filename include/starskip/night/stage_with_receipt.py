@@ -102,7 +102,7 @@ def _run(stage: Stage, engine_of: EngineOf, night: Night, end: _End) -> None:
     with engine_of(night) as running:
         end.engine = running.name
         try:
-            end.result = stage(running.engine, night)
+            end.result = stage(running.engine, night.read_once())
         finally:
             end.jvm_peak_memory_bytes = peak_memory_of(running.jvm_process_id)
 

@@ -124,7 +124,7 @@ def reading(path: str) -> Iterator[None]:
 def _footer(path: str, size_bytes: int, modified_ms: int) -> Any:
     del size_bytes, modified_ms
     with reading(path):
-        return open_footer(path, read_ahead=False)
+        return open_footer(path)
 
 
 @lru_cache(maxsize=_ORC_FILES)

@@ -108,7 +108,7 @@ class SparkEngine:
         self, snapshot: Snapshot, tables: Collection[str], columns: Sequence[str] | None = None
     ) -> Rows:
         """See Engine.rows_of_snapshot; each file is read on an executor, as it is without Spark."""
-        schema = snapshot.dataset(()).schema
+        schema = snapshot.row_schema()
         names = list(columns) if columns is not None else schema.names
         selected = pa.schema([schema.field(name) for name in names])
 

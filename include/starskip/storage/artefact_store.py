@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replaced
 from datetime import datetime
 from typing import Literal
 from uuid import uuid4
@@ -18,7 +19,7 @@ import pyarrow as pa
 from starskip.errors import StorageError
 from starskip.storage import lake_schemas, schemas
 from starskip.storage.manifest import Manifest, Part
-from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.manifest_log import ManifestLog, SeenManifests
 from starskip.storage.snapshot import Snapshot
 from starskip.storage.staged_write import StagedWrite, require_written
 from starskip.storage.storage import Storage, StoredObject
@@ -46,11 +47,17 @@ class ArtefactStore:
     """Artefacts of one store; ``run_date`` is the night as ``2026-11-18``.
 
     ``experiment``: its own night is written to and read from a folder aside; everything else is the store's.
+    ``seen``: if given, the store is asked once for the newest version of each artefact and night.
     """
 
     storage: Storage
     schemas: Mapping[str, pa.Schema] = field(default_factory=lambda: SCHEMAS)
     experiment: Experiment | None = None
+    seen: SeenManifests | None = field(default=None, compare=False, repr=False)
+
+    def read_once(self) -> ArtefactStore:
+        """Return the store as one stage reads it: one version of each artefact, beside what it publishes."""
+        return replaced(self, seen=SeenManifests())
 
     def chain(self, artefact: str, run_date: str) -> ManifestLog:
         """Return the manifest log of one artefact and night."""
@@ -61,7 +68,7 @@ class ArtefactStore:
                 )
         aside = self.experiment
         above = f"{aside.folder}/" if aside is not None and aside.run_date == run_date else ""
-        return ManifestLog(self.storage, f"{above}{artefact}/{run_date}")
+        return ManifestLog(self.storage, f"{above}{artefact}/{run_date}", self.seen)
 
     def staged_write(self, artefact: str, run_date: str) -> StagedWrite:
         """Return a fresh folder for the files of one run."""

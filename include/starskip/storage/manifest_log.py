@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
@@ -24,17 +24,26 @@ MAX_ATTEMPTS = 100
 _LATEST_ATTEMPTS = 10
 
 
+class SeenManifests(dict[str, Manifest | None]):
+    """The newest manifests that one reader has seen, by the keys of their logs; they do not travel."""
+
+    def __reduce__(self) -> tuple[type[SeenManifests], tuple[()]]:
+        """Arrive empty in another process, which looks for itself."""
+        return SeenManifests, ()
+
+
 @dataclass(frozen=True, slots=True)
 class ManifestLog:
     """The manifests below ``key``, numbered from 1 without gaps; vacuum removes the oldest.
 
     No number is given twice, even if the chain has ended in between: a slow vacuum would take the new
     manifest for the old one. The newest is found by listing them, which stays cheap because vacuum keeps
-    their number bounded.
+    their number bounded. ``seen``: if given, the newest is looked for once, and by commits through this log.
     """
 
     storage: Storage
     key: str
+    seen: SeenManifests | None = field(default=None, compare=False, repr=False)
 
     def manifest_name(self, version: int) -> str:
         """Return the name under which that version is stored."""
@@ -64,8 +73,13 @@ class ManifestLog:
         Raises ``DamagedManifest`` if all manifests are damaged, and ``StorageError`` for a manifest of a
         later version of Starskip.
         """
+        if self.seen is not None and self.key in self.seen:
+            return self.seen[self.key]
         last, manifest = self._newest()
-        return self.read(last) if last and manifest is None else manifest
+        newest = self.read(last) if last and manifest is None else manifest
+        if self.seen is not None:
+            self.seen[self.key] = newest
+        return newest
 
     def newest_whole(self, versions: Iterable[int]) -> Manifest | None:
         """Return the newest of ``versions`` that is neither damaged nor gone, None if there is none."""
@@ -123,7 +137,7 @@ class ManifestLog:
             # one that is tried again.
             own = self._own(attempted, commit_id)
             if own is not None:
-                return own
+                return self._committed(own)
             manifest = Manifest(
                 version=1 + (last or self._ended_at()),
                 commit_id=commit_id,
@@ -138,14 +152,19 @@ class ManifestLog:
                 failure = error
             else:
                 if verdict is PutVerdict.STORED:
-                    return manifest
+                    return self._committed(manifest)
                 # Even "already exists" may be our own work, by a request that was repeated on the way.
         own = self._own(attempted, commit_id)
         if own is not None:
-            return own
+            return self._committed(own)
         raise failure or CommitConflict(
             f"{self.key}: other writers came first {MAX_ATTEMPTS} times; run this step again"
         )
+
+    def _committed(self, manifest: Manifest) -> Manifest:
+        if self.seen is not None:
+            self.seen[self.key] = manifest
+        return manifest
 
     @property
     def _ended(self) -> str:

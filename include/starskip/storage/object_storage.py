@@ -17,7 +17,7 @@ from obstore.store import ObjectStore
 
 from starskip.errors import SourceError, StorageError, StorageOutage
 from starskip.storage.files.object_failure import STORE_ERRORS, FailureKind, ObjectFailure, object_failure
-from starskip.storage.files.object_reader import ObjectReader
+from starskip.storage.files.object_reader import ObjectReader, open_at_end
 from starskip.storage.files.object_url import ObjectUrl
 from starskip.storage.files.open_store import Environment, open_store, store_environment
 from starskip.storage.storage import PutVerdict, StoredObject, name_components
@@ -50,8 +50,9 @@ class ObjectFilesystem(pafs.FileSystemHandler):  # type: ignore[misc]
         return path
 
     def open_input_file(self, path: str) -> pa.PythonFile:
-        """Open for reading at any position; a range is exactly what Arrow asks for."""
-        return pa.PythonFile(ObjectReader(self.root.below(path), read_ahead=False), mode="r")
+        """Open for reading at any position; beside the end a range is exactly what Arrow asks for."""
+        opened = open_at_end(self.root.below(path))
+        return pa.PythonFile(opened, mode="r")
 
     def open_input_stream(self, path: str) -> pa.PythonFile:
         """Open for reading forwards."""
@@ -63,7 +64,7 @@ class ObjectFilesystem(pafs.FileSystemHandler):  # type: ignore[misc]
 
     def _info(self, path: str) -> pafs.FileInfo:
         try:
-            size_bytes = ObjectReader(self.root.below(path)).size_bytes
+            size_bytes = ObjectReader(self.root.below(path), read_ahead=False).size_bytes
         except FileNotFoundError:
             return pafs.FileInfo(path, type=pafs.FileType.NotFound)
         return pafs.FileInfo(path, type=pafs.FileType.File, size=size_bytes)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from errno import ENOENT
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as pads
 
 from starskip.errors import DamagedFile, StorageError, printable
@@ -47,43 +49,47 @@ class Snapshot:
             for file in part.files
         )
 
-    def dataset(self, tables: Collection[str] | None = None) -> pads.Dataset:
-        """Return the rows of ``tables`` (by default all) in the artefact's schema, not read yet.
-
-        Raises ``StorageError`` naming artefact and column for a file that lacks a column.
-        """
+    def row_schema(self) -> pa.Schema:
+        """Return the schema of the rows; StorageError for an artefact of plain files."""
         if self.schema is None:
             raise StorageError(
                 f"{self.artefact}: holds plain files and no rows; read its files", location=self.artefact
             )
-        files = [file for part in self.parts(tables).values() for file in part.files]
-        checked = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
-        parquet = pads.ParquetFileFormat(default_fragment_scan_options=checked)
-        filesystem = self.storage.arrow_filesystem()
-        fragments = [parquet.make_fragment(file.name, filesystem) for file in files]
-        for fragment, file in zip(fragments, files, strict=True):
-            # Arrow would fill a missing column with nulls and say nothing. The footer that this
-            # reads stays with the fragment and is not read a second time.
-            columns = _physical_columns(fragment, file)
-            require_columns(columns, self.schema, artefact=self.artefact, location=file.name)
-        return pads.FileSystemDataset(fragments, self.schema, parquet, filesystem)
+        return self.schema
 
     def read_table(self, tables: Collection[str] | None = None, columns: list[str] | None = None) -> pa.Table:
         """Return the rows of ``tables`` (by default all) in memory; for bounded artefacts."""
-        dataset = self.dataset(tables)
-        names = dataset.schema.names if columns is None else columns
-        schema = pa.schema([dataset.schema.field(name) for name in names])
-        return pa.Table.from_batches(_batches(dataset, names), schema)
+        schema = self.row_schema()
+        selected = schema if columns is None else pa.schema([schema.field(name) for name in columns])
+        return pa.Table.from_batches(self.batches(tables, columns), selected)
 
     def batches(
-        self, tables: Collection[str] | None = None, columns: Sequence[str] | None = None
+        self,
+        tables: Collection[str] | None = None,
+        columns: Sequence[str] | Mapping[str, pc.Expression] | None = None,
+        rows_a_batch: int | None = None,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of ``tables`` (by default all), file by file.
+        """Yield the rows of ``tables`` (by default all), file by file, each opened once.
 
-        Raises ``DamagedFile`` naming the file that is damaged.
+        ``columns`` may be computed ones, by their names. ``rows_a_batch``: the most, of which two batches are
+        held; by default Arrow reads large batches ahead. Raises ``DamagedFile`` naming the file that is
+        damaged, and ``StorageError`` naming artefact and column for a file that lacks a column.
         """
-        dataset = self.dataset(tables)
-        yield from _batches(dataset, list(columns) if columns is not None else dataset.schema.names)
+        schema = self.row_schema()
+        wanted = schema.names if columns is None else columns
+        asked = dict(wanted) if isinstance(wanted, Mapping) else list(wanted)
+        held = {} if rows_a_batch is None else {"batch_size": rows_a_batch, "batch_readahead": 1}
+        checked = pads.ParquetFragmentScanOptions(page_checksum_verification=True)
+        parquet = pads.ParquetFileFormat(default_fragment_scan_options=checked)
+        filesystem = self.storage.arrow_filesystem()
+        for file in (file for part in self.parts(tables).values() for file in part.files):
+            with _failures_named(file.name), filesystem.open_input_file(file.name) as opened:
+                fragment = parquet.make_fragment(opened)
+                require_own(fragment.metadata, file)
+                # Arrow would fill a missing column with nulls and say nothing.
+                names = list(fragment.physical_schema.names)
+                require_columns(names, schema, artefact=self.artefact, location=file.name)
+                yield from fragment.scanner(schema=schema, columns=asked, **held).to_batches()
 
     def read_file(self, file: DataFile) -> bytes:
         """Return the content of one of its plain files."""
@@ -99,32 +105,21 @@ def staged_rows(staged: StagedWrite, table: str, files: Iterable[DataFile]) -> S
     return Snapshot(staged.storage, staged.artefact, manifest, staged.schema)
 
 
-def _batches(dataset: pads.Dataset, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    for fragment in dataset.get_fragments():
-        try:
-            yield from fragment.to_batches(schema=dataset.schema, columns=columns)
-        except (pa.ArrowException, OSError) as error:
-            raise _unreadable(fragment.path, error) from error
-
-
-def _physical_columns(fragment: pads.Fragment, file: DataFile) -> list[str]:
-    name = file.name
+@contextmanager
+def _failures_named(name: str) -> Iterator[None]:
+    """Raise that a file is gone or damaged, or was not read for now, which a retry may mend."""
     try:
-        require_own(fragment.metadata, file)
-        return list(fragment.physical_schema.names)
+        yield
     except FileNotFoundError as error:
         raise _missing(name) from error
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise _unreadable(name, error) from error
-
-
-def _unreadable(name: str, error: Exception) -> StorageError:
-    """Return that a file is damaged, or that this machine could not read it now, which a retry may mend."""
-    words = printable(" ".join(str(error).split()), 200)
-    # Arrow's own errors on damaged bytes have no number of the operating system.
-    if isinstance(error, MemoryError) or getattr(error, "errno", None) not in (None, ENOENT):
-        return StorageError(f"{name}: cannot be read ({words})", location=name)
-    return DamagedFile(f"{name}: is damaged; run the step that wrote it again ({words})", location=name)
+    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+        words = printable(" ".join(str(error).split()), 200)
+        # Arrow's own errors on damaged bytes have no number of the operating system.
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) not in (None, ENOENT):
+            raise StorageError(f"{name}: cannot be read ({words})", location=name) from error
+        raise DamagedFile(
+            f"{name}: is damaged; run the step that wrote it again ({words})", location=name
+        ) from error
 
 
 def _missing(name: str) -> DamagedFile:

@@ -12,7 +12,6 @@ import pytest
 from counted_memory import counted_memory
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starskip.advisor.run.artefact_rows import ROWS_A_BATCH
 from starskip.advisor.run.gate import Counts, Measure
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError
@@ -20,6 +19,7 @@ from starskip.execution.local_engine import LocalEngine
 from starskip.night.quality import count_rows as count_rows_module
 from starskip.night.quality.check_stage import check_stage
 from starskip.night.quality.count_rows import (
+    ROWS_A_BATCH,
     count,
     count_missing,
     counted,
@@ -32,6 +32,7 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import QUERIES_COUNTS
+from starskip.storage.snapshot import Snapshot
 from starskip.storage.storage_for import storage_for
 
 pytestmark = pytest.mark.quality
@@ -155,14 +156,14 @@ def peak_bytes(night: Night) -> int:
 
 def test_a_large_artefact_goes_by_in_batches(tmp_path, monkeypatch):
     seen: list[int] = []
-    stream = count_rows_module.stream_rows
+    batches = Snapshot.batches
 
-    def spy(*arguments):
-        for batch in stream(*arguments):
-            seen.append(batch.num_rows)
+    def spy(snapshot, *arguments):
+        for batch in batches(snapshot, *arguments):
+            seen.extend([batch.num_rows] if snapshot.artefact == "queries" else [])
             yield batch
 
-    monkeypatch.setattr(count_rows_module, "stream_rows", spy)
+    monkeypatch.setattr(Snapshot, "batches", spy)
     files = 20
     night = many_queries(tmp_path, files)
     peak = peak_bytes(night)

@@ -1,4 +1,4 @@
-"""The rows of one table of an artefact: a few batches at a time, or all of them where they are few."""
+"""The published artefacts of a night, and the rows and properties of one table of them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from starskip.advisor.run.night import ADVICE_NIGHTS, Night
-from starskip.errors import SourceError, StorageError, StorageOutage, printable
+from starskip.errors import SourceError, StorageError, StorageOutage
 from starskip.storage.snapshot import Snapshot
-
-ROWS_A_BATCH = 65_536
 
 Row = Mapping[str, Any]
 
@@ -55,25 +50,6 @@ def night_properties(night: Night, artefact: str, table: str) -> Mapping[str, An
     snapshot = night.store.snapshot(artefact, night.date_text)
     part = snapshot.parts([table]).get(table) if snapshot else None
     return part.properties if part else {}
-
-
-def stream_rows(
-    snapshot: Snapshot, table: str, columns: Mapping[str, pc.Expression]
-) -> Iterator[pa.RecordBatch]:
-    """Yield ``columns``, computed from the artefact's, in batches of at most ROWS_A_BATCH rows.
-
-    Raises StorageError for a file that is gone or damaged.
-    """
-    # The default reads 16 batches of 4 files ahead, which is the whole of most artefacts.
-    scanner = snapshot.dataset([table]).scanner(
-        columns=dict(columns), batch_size=ROWS_A_BATCH, batch_readahead=1, fragment_readahead=1
-    )
-    try:
-        yield from scanner.to_batches()
-    except (pa.ArrowException, OSError) as error:
-        raise StorageError(
-            f"{snapshot.artefact}: cannot be read: {printable(str(error), 300)}", location=snapshot.artefact
-        ) from error
 
 
 def published_rows(night: Night, artefact: str, table: str) -> tuple[list[Row], Mapping[str, Any]]:

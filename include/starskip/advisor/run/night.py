@@ -49,6 +49,10 @@ class Night:
     changed: Mapping[str, str] = field(default_factory=dict)
     is_of_some: bool = False
 
+    def read_once(self) -> Night:
+        """Return the night as one stage or gate sees it, which reads one version of each artefact."""
+        return replace(self, store=self.store.read_once())
+
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""
         return replace(self, left_out_families=self.left_out_families.union(names))

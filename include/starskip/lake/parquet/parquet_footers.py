@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, SourceOutage, first_line
 from starskip.lake.spark_types import TYPE_TEXT
 from starskip.storage.files.bytes_read import add_bytes_read, sharing_count
-from starskip.storage.files.object_reader import ObjectReader
+from starskip.storage.files.object_reader import open_at_end
 from starskip.storage.files.object_url import local_path, object_url
 
 RunTasks = Callable[[str, Sequence[Any], Callable[[Any], Any]], list[Any]]
@@ -56,11 +56,10 @@ class Damaged:
     """Stands for the footer of a file without a footer."""
 
 
-def open_footer(path: str, *, read_ahead: bool = True) -> Any:
+def open_footer(path: str) -> Any:
     """Return the footer of a file by its path or URL.
 
-    ``read_ahead``: whether an object is read in ranges of 256 KiB or more, or in the ranges that Arrow asks
-    for. Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted
+    Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted
     columns, and SourceError for a store.
     """
     url = object_url(path)
@@ -69,7 +68,7 @@ def open_footer(path: str, *, read_ahead: bool = True) -> Any:
         with local_path(path).open("rb", buffering=0) as opened:
             footer_bytes = _footer_bytes(opened)
     else:
-        reader = ObjectReader(url, read_ahead=read_ahead)
+        reader = open_at_end(url)
         found = pq.read_metadata(reader)
         footer_bytes = _footer_bytes(reader)
     if footer_bytes == found.serialized_size + _SIGNATURE_BYTES:
@@ -180,7 +179,7 @@ def _has_no_footer(path: str) -> bool:
     """Return whether a file that cannot be read does not end as Parquet files do, encrypted ones too."""
     try:
         url = object_url(path)
-        with local_path(path).open("rb") if url is None else ObjectReader(url) as opened:
+        with local_path(path).open("rb") if url is None else open_at_end(url) as opened:
             size = opened.seek(0, io.SEEK_END)
             if size < _LEAST_BYTES:
                 return True

@@ -47,6 +47,7 @@ def check_stage(night: Night, stage: str) -> tuple[GateVerdict, ...]:
     verdicts cannot be published, and ConfigError for a module of index types that cannot be imported.
     """
     load_modules(night.skipping_modules)
+    night = night.read_once()
     verdicts, faults = without_faulty({}, lambda names: _judged(night.without_families(names), stage))
     for warning in fault_warnings(faults):
         _LOG.warning("check_%s: %s", stage, warning)

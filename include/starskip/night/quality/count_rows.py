@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.artefact_rows import published, stream_rows
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate import Counts, Measure
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night
@@ -31,6 +31,8 @@ from starskip.storage.snapshot import Snapshot
 _COUNTED = TABLE_FACTS_COUNTS
 _KEYS = pa.schema([("table", pa.string()), ("bucket", pa.int32()), ("key", pa.int64())])
 _REPEATED = pa.schema([("table", pa.string()), ("repeated", pa.int64())])
+ROWS_A_BATCH = 65_536
+"""Rows that are read at once of an artefact that grows with the log or with the segments."""
 _KEYS_A_BUCKET = 4_000_000
 _MOST_BUCKETS = 1_000_000
 _DUPLICATES = "duplicates"
@@ -118,7 +120,7 @@ def _measured(counts: Counts, files: Iterable[Snapshot]) -> Iterator[pa.RecordBa
         folds = [(name, measure.fold) for name, measure in measures.items()]
         held: list[Row] = []
         try:
-            for batch in stream_rows(file, table, columns):
+            for batch in file.batches([table], columns, ROWS_A_BATCH):
                 grouped = pa.Table.from_batches([batch]).group_by(list(counts.by)).aggregate(folds)
                 names = [*counts.by, *(f"{name}_{fold}" for name, fold in folds)]
                 rows = grouped.select(names).rename_columns(list(columns)).to_pylist()
@@ -195,7 +197,7 @@ def _hashed_keys(
     for file in files:
         (table,) = file.tables
         try:
-            for batch in stream_rows(file, table, {name: pc.field(name) for name in counts.key}):
+            for batch in file.batches([table], counts.key, ROWS_A_BATCH):
                 hashes = np.zeros(batch.num_rows, np.uint64)
                 for salt, column in enumerate(batch.columns):
                     hashes = spread(hashes ^ value_hashes(column, salt))

@@ -10,6 +10,7 @@ import errno
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from obstore import get, head
 from obstore.store import ObjectStore
@@ -19,6 +20,11 @@ from starskip.storage.files.object_failure import STORE_ERRORS, FailureKind, obj
 from starskip.storage.files.object_url import ObjectUrl
 from starskip.storage.files.open_store import open_store
 
+if TYPE_CHECKING:
+    from obstore import ObjectMeta
+
+_TAIL_BYTES = 64 << 10
+"""Bytes of a Parquet file's end that Arrow asks for first; most footers lie within them."""
 _FIRST_RANGE_BYTES = 256 << 10
 _LARGEST_RANGE_BYTES = 4 << 20
 _ERRNO = {FailureKind.MISSING: errno.ENOENT, FailureKind.DENIED: errno.EACCES, FailureKind.CHANGED: errno.EIO}
@@ -28,23 +34,41 @@ class ObjectReader(io.RawIOBase):
     """An open object. ``read`` returns as many bytes as asked for, unless the object ends.
 
     With ``read_ahead`` ranges grow from 256 KiB to 4 MiB, for readers that go forward; without, a read is one
-    range of exactly its size, for readers that know where they want to go.
+    range of exactly its size, for readers that know where they want to go. The request that looks at the
+    object brings its first range along, or its last ``tail_bytes``: a small object is one request.
     """
 
-    def __init__(self, url: ObjectUrl, *, read_ahead: bool = True) -> None:
+    def __init__(self, url: ObjectUrl, *, read_ahead: bool = True, tail_bytes: int = 0) -> None:
         """Look at the object; OSError as for a local file, SourceError if the store cannot be asked."""
         super().__init__()
         self._url = url
         self._store: ObjectStore = open_store(url.scheme, url.bucket)
-        with read_failures(url):
-            meta = head(self._store, url.key)
-        self.size_bytes = meta["size"]
-        self._etag = meta["e_tag"]
         self._read_ahead = read_ahead
         self._range_bytes = _FIRST_RANGE_BYTES
         self._position = 0
         self._held_from = 0
         self._held = b""
+        with read_failures(url):
+            meta = self._first_look(tail_bytes)
+        self.size_bytes = meta["size"]
+        self._etag = meta["e_tag"]
+
+    def _first_look(self, tail_bytes: int) -> ObjectMeta:
+        if not tail_bytes and not self._read_ahead:
+            return head(self._store, self._url.key)
+        asked: Any = {"suffix": tail_bytes} if tail_bytes else (0, _FIRST_RANGE_BYTES)
+        try:
+            found = get(self._store, self._url.key, options={"range": asked})
+            start, end = found.range
+            held = bytes(found.bytes())
+        except STORE_ERRORS as error:
+            if object_failure(error).kind not in (FailureKind.STORE, FailureKind.UNSUPPORTED):
+                raise
+            # An empty object has no range, and Azure none that is counted from the end.
+            return head(self._store, self._url.key)
+        if len(held) == end - start:
+            self._held, self._held_from = held, start
+        return found.meta
 
     def readable(self) -> bool:
         """It can be read, and nothing else."""
@@ -99,6 +123,11 @@ class ObjectReader(io.RawIOBase):
         if len(held) != end - start:
             raise OSError(errno.EIO, "the store sent another range than was asked for")
         return held
+
+
+def open_at_end(url: ObjectUrl) -> ObjectReader:
+    """Open an object that is read from its end, as a Parquet file is; errors as of ``ObjectReader``."""
+    return ObjectReader(url, read_ahead=False, tail_bytes=_TAIL_BYTES)
 
 
 @contextmanager
