@@ -18,6 +18,7 @@ from starskip.errors import (
     exit_code,
     first_line,
     printable,
+    some_of,
 )
 
 
@@ -90,3 +91,11 @@ def test_the_first_line_of_a_librarys_error_is_printable_and_never_missing() -> 
     assert first_line(ValueError("a\x1b[2J b\nc")) == "a\\x1b[2J b"
     assert first_line(ValueError()) == first_line(ValueError("")) == "ValueError"
     assert first_line(ValueError("x" * 900), 300) == "x" * 299 + "…"
+
+
+def test_of_many_names_the_most_alike_are_told_first() -> None:
+    names = [f"events_{number:03}" for number in range(199)]
+    assert some_of([*names, "lineitem"], "lineitm").startswith("lineitem, events_000, events_001, ")
+    assert some_of([*names, "lineitem"], "lineitm").endswith("events_006 and 192 more")
+    assert some_of(["b", "a"]) == some_of(["b", "a"], "nothing like them") == "a, b"
+    assert some_of(["a\nb"]) == "a\\nb"

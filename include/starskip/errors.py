@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 TRACEBACKS = "STARSKIP_TRACEBACKS"
 """Environment variable: 1 shows the traceback of each error that is told in one line."""
@@ -183,3 +185,12 @@ def printable(text: str, limit: int = 500) -> str:
     """
     line = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: limit + 1])
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def some_of(names: Iterable[str], like: str = "", most: int = 8) -> str:
+    """Return some of the names, the ones that are most ``like`` a text first, and how many more there are."""
+    known = sorted(names)
+    near = get_close_matches(like, known, n=3)
+    ordered = [*near, *(name for name in known if name not in near)]
+    more = f" and {len(known) - most:,} more" if len(known) > most else ""
+    return ", ".join(printable(name, 100) for name in ordered[:most]) + more

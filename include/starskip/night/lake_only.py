@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starskip.advisor.run.night import Night
-from starskip.errors import SourceError
+from starskip.errors import SourceError, some_of
 from starskip.pinot.segments.segment_files import folder_of, segment_tables
 
 LAKE_ONLY = "lake_only"
@@ -23,7 +23,7 @@ def find_lake_only(night: Night) -> frozenset[str]:
     unknown = [table for table in night.tables or () if folder_of(table, known) is None]
     for table in sorted(unknown):
         places = {f"{night.segments_root} has segments of": in_pinot, "lake_tables has": night.lake_tables}
-        told = " and ".join(f"{place} {', '.join(sorted(names))}" for place, names in places.items() if names)
+        told = " and ".join(f"{place} {some_of(names, table)}" for place, names in places.items() if names)
         raise SourceError(f"unknown table {table}: {told}", source=table)
     wanted = {table for table in night.lake_tables if night.wants(table)}
     return frozenset(wanted.difference(in_pinot, night.table_configs()))

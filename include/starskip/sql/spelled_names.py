@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from starskip.errors import UnsupportedQuery, printable
-
-_SHOWN = 20
+from starskip.errors import UnsupportedQuery, printable, some_of
 
 
 class Spelling:
@@ -28,11 +26,8 @@ class Spelling:
         """Return ``find(name)``; raise UnsupportedQuery with the reason "unknown_column" if it is None."""
         found = self.find(name)
         if found is None:
-            known = sorted(self._columns)
-            more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
-            shown = ", ".join(printable(column, 60) for column in known[:_SHOWN])
             raise UnsupportedQuery(
-                f"the table has no column {printable(name, 60)}; it has {shown}{more}",
+                f"the table has no column {printable(name, 60)}; it has {some_of(self._columns, name)}",
                 reason="unknown_column",
             )
         return found

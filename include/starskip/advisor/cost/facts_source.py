@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.advisor.families.config_limits import config_notes, with_config_limits
 from starskip.advisor.families.families import FamilyChoice, segment_indexes
-from starskip.errors import SourceError, SourceOutage
+from starskip.errors import SourceError, SourceOutage, some_of
 from starskip.execution.local_engine import LocalEngine
 from starskip.execution.progress import Progress
 from starskip.pinot.column_indexes.inverted import INVERTED_NAME
@@ -127,7 +127,7 @@ class FactsSource:
     def _check(self, asked: Sequence[str], known: Collection[str], what: str) -> None:
         for table in asked:
             if folder_of(table, known) is None:
-                listing = ", ".join(known) or "none"
+                listing = some_of(known, table) or "none"
                 place = self.segments_root or self.metadata_path
                 raise SourceError(f"unknown table {table}: {place} has {what} of {listing}", source=table)
 

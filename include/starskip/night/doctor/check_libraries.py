@@ -10,9 +10,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 from starskip.advisor.run.night import Night
+from starskip.errors import some_of
 from starskip.extras import EXTRAS, missing_extra
 from starskip.night.doctor.check_lake import lake_formats
-from starskip.night.doctor.finding import FAILED, OK, WARNING, named
+from starskip.night.doctor.finding import FAILED, OK, WARNING
 
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[^]]*\])?\s*([^;]*)")
 _BOUND = re.compile(r"(>=|<=|==|<|>|!=)\s*([\d.]+)")
@@ -43,7 +44,7 @@ def check_extras(night: Night, environment: Mapping[str, str]) -> Iterator[tuple
         if words := missing_extra(name):
             yield WARNING, words
     if installed := [name for name in needed if not missing_extra(name)]:
-        yield OK, f"extras that the configuration needs are installed: {named(installed)}"
+        yield OK, f"extras that the configuration needs are installed: {some_of(installed)}"
 
 
 def check_target_version(night: Night) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,8 @@ from datetime import date
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.workload.spark_events.event_logs import event_log_files
-from starskip.night.doctor.finding import FAILED, OK, WARNING, counted, named
+from starskip.errors import some_of
+from starskip.night.doctor.finding import FAILED, OK, WARNING, counted
 from starskip.night.doctor.log_sample import LogSample
 from starskip.night.night_logs import look_for_log, night_paths
 from starskip.pinot.hybrid_tables import without_type
@@ -20,7 +21,7 @@ _LEAST_COUNTED_RATIO = 0.5
 
 def check_log_files(sample: LogSample) -> Iterator[tuple[str, str]]:
     """Say how many files there are, and which were read."""
-    names = named(file.rpartition("/")[2] for file in sample.read)
+    names = some_of(file.rpartition("/")[2] for file in sample.read)
     yield OK, f"{counted(len(sample.files), 'file')}; some records were read of {names}"
     for warning in sample.warnings:
         yield WARNING, warning
@@ -57,7 +58,7 @@ def check_log_records(night: Night, sample: LogSample) -> Iterator[tuple[str, st
 
 def check_log_day(night: Night, sample: LogSample, asked: date | None) -> Iterator[tuple[str, str]]:
     """Say which days are in the log; ``asked``: the day that must be there. Raises MissingLog."""
-    days = named(day.isoformat() for day in sample.days)
+    days = some_of(day.isoformat() for day in sample.days)
     if asked is None:
         yield OK, f"the sample is of {days or 'no day'}; the night of {night.date_text} is checked"
         return
@@ -76,19 +77,19 @@ def check_logged_tables(
         logged &= asked
     if not logged:
         words = " of the tables that are configured" if night.tables is not None else ""
-        yield FAILED, f"the sample has no query{words}: it names {named(sample.tables) or 'no table'}"
+        yield FAILED, f"the sample has no query{words}: it names {some_of(sample.tables) or 'no table'}"
         return
     known = {table for table in logged if folder_of(table, folders) is not None or table in night.lake_tables}
     if not known:
         yield (
             FAILED,
-            f"no table of the log has segments: it names {named(logged)}, and segments are of "
-            + (named(folders) or "none"),
+            f"no table of the log has segments: it names {some_of(logged)}, and segments are of "
+            + (some_of(folders) or "none"),
         )
         return
-    yield OK, f"the log names {named(known)}, which have segments"
+    yield OK, f"the log names {some_of(known)}, which have segments"
     if logged - known:
-        yield WARNING, f"the log names {named(logged - known)}, which have no segments and get no advice"
+        yield WARNING, f"the log names {some_of(logged - known)}, which have no segments and get no advice"
 
 
 def check_event_logs(night: Night) -> Iterator[tuple[str, str]]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from starskip.advisor.run.night import Night
-from starskip.errors import AccessRefused
+from starskip.errors import AccessRefused, some_of
 from starskip.extras import needing_extra
-from starskip.night.doctor.finding import OK, WARNING, counted, named
+from starskip.night.doctor.finding import OK, WARNING, counted
 from starskip.pinot.target_version import release_number
 
 CONTROLLER = "STARSKIP_PINOT_CONTROLLER"
@@ -31,9 +31,9 @@ def check_pinot(night: Night, environment: Mapping[str, str]) -> Iterator[tuple[
         if found and release_number(found) != release_number(target):
             yield WARNING, f"the advice is for Pinot {target}: set scoring.pinot_version to {found}"
         tables = controller.tables()
-        yield OK, f"it has {counted(len(tables), 'table')}: {named(tables) or 'none'}"
+        yield OK, f"it has {counted(len(tables), 'table')}: {some_of(tables) or 'none'}"
         if missing := [table for table in night.tables or () if table not in tables]:
-            yield WARNING, f"it has no table {named(missing)}, of the configuration"
+            yield WARNING, f"it has no table {some_of(missing)}, of the configuration"
         for table in tables[:1]:
             configs = controller.table_configs(table)
             for kind, config in configs.items():

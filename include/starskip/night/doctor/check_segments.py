@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from starskip.advisor.run.night import Night
-from starskip.errors import SourceError
-from starskip.night.doctor.finding import FAILED, OK, WARNING, counted, named
+from starskip.errors import SourceError, some_of
+from starskip.night.doctor.finding import FAILED, OK, WARNING, counted
 from starskip.pinot.hybrid_tables import with_halves, without_type
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.pulled_note import pulled_words
@@ -27,11 +27,11 @@ def check_segment_tables(night: Night, folders: Mapping[str, str]) -> Iterator[t
     """Say which tables have a folder of segments."""
     yield (
         OK,
-        f"{night.segments_root} has folders of {counted(len(folders), 'table')}: {named(folders)}",
+        f"{night.segments_root} has folders of {counted(len(folders), 'table')}: {some_of(folders)}",
     )
     known = {*folders, *night.lake_tables}
     if unknown := [table for table in night.tables or () if folder_of(table, known) is None]:
-        yield FAILED, f"tables of the configuration without a folder of segments: {named(unknown)}"
+        yield FAILED, f"tables of the configuration without a folder of segments: {some_of(unknown)}"
 
 
 def check_some_segments(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -50,7 +50,7 @@ def check_some_segments(night: Night, folders: Mapping[str, str]) -> Iterator[tu
             yield FAILED, f"table {file.table}: {file.path}: {reason['reason']} ({reason['detail']})"
         rows += facts["rows"][0].as_py() if facts.num_rows else 0
     if rows:
-        yield OK, f"one segment was read of {named(file.table for file in files)}: {rows:,} rows"
+        yield OK, f"one segment was read of {some_of(file.table for file in files)}: {rows:,} rows"
     for words in pulled_words(files).values():
         yield OK, words
 
@@ -65,10 +65,10 @@ def check_table_configs(night: Night, folders: Mapping[str, str]) -> Iterator[tu
         return
     configs = night.table_configs()
     tables = with_halves([table for table in folders if _is_wanted(night, table)], configs)
-    yield OK, f"{counted(len(configs), 'table config')} read: {named(configs)}"
+    yield OK, f"{counted(len(configs), 'table config')} read: {some_of(configs)}"
     whole = {without_type(table)[0] for table in configs}
     if without := [table for table in tables if without_type(table)[0] not in whole]:
-        yield WARNING, f"no config of {named(without)}: {advice}"
+        yield WARNING, f"no config of {some_of(without)}: {advice}"
 
 
 def folders_of_segments(night: Night) -> Mapping[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from starskip.advisor.run.night import Night
-from starskip.errors import StarskipError
+from starskip.errors import StarskipError, some_of
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.doctor.check_lake import check_lake_tables
 from starskip.night.doctor.check_libraries import check_extras, check_target_version, check_versions
@@ -26,7 +26,7 @@ from starskip.night.doctor.check_segments import (
     folders_of_segments,
 )
 from starskip.night.doctor.check_store import check_store
-from starskip.night.doctor.finding import FAILED, OK, Finding, findings_of, named
+from starskip.night.doctor.finding import FAILED, OK, Finding, findings_of
 from starskip.night.doctor.log_sample import sample_log
 from starskip.skipping.registry import load_modules
 
@@ -41,7 +41,7 @@ def configured_night(
         night = night_from_config(path, arguments, environment)
         load_modules(night.skipping_modules)
         nights.append(night)
-        tables = "all tables" if night.tables is None else f"tables {named(night.tables)}"
+        tables = "all tables" if night.tables is None else f"tables {some_of(night.tables)}"
         changed = len(night.settings.differences())
         yield OK, f"{path} is read: {tables}, {changed} settings differ from their defaults"
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from starskip.errors import StarskipError, printable, show_traceback
 
 OK, WARNING, FAILED = "ok", "warning", "failed"
-_LONGEST_LIST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +40,6 @@ def findings_of(check: str, examine: Callable[[], Said]) -> Iterator[Finding]:
         # Its text may hold anything, a password too.
         words = f"the check itself ended with {type(error).__name__}: STARSKIP_TRACEBACKS=1 shows where"
         yield Finding(check, FAILED, words)
-
-
-def named(names: Iterable[str]) -> str:
-    """Return the first of some names, and how many more there are."""
-    known = sorted(names)
-    more = f" and {len(known) - _LONGEST_LIST:,} more" if len(known) > _LONGEST_LIST else ""
-    return ", ".join(printable(name, 100) for name in known[:_LONGEST_LIST]) + more
 
 
 def counted(count: int, noun: str) -> str:

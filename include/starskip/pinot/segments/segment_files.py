@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from starskip.errors import SourceError, SourceOutage
+from starskip.errors import SourceError, SourceOutage, some_of
 from starskip.pinot.hybrid_tables import halves_of, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
@@ -71,7 +71,7 @@ def table_folders(root: str | Path, tables: Iterable[str] | None = None) -> dict
     found = {}
     for table in wanted:
         if (folder := folder_of(table, known)) is None:
-            listing = ", ".join(known) or "none"
+            listing = some_of(known, table) or "none"
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
         found[table] = f"{str(root).rstrip('/')}/{folder}"
     return found
