@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from starskip.errors import MissingExtra, first_line
@@ -80,6 +81,14 @@ def missing_extra(name: str) -> str:
     """Return the line that says which library of an extra is not installed, empty if all are."""
     absent = _absent(name)
     return _line(name, absent[0]) if absent else ""
+
+
+def installed_version(package: str) -> str:
+    """Return the version of a package by the name that pip knows, empty if it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 def _absent(name: str) -> list[str]:

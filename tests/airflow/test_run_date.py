@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -33,10 +34,36 @@ def test_a_run_is_about_the_day_its_interval_starts_in_once_that_is_over(
 @pytest.mark.parametrize(
     ("zone", "hour"), [("Pacific/Auckland", 2), ("Europe/Berlin", 2), ("America/New_York", 20)]
 )
-def test_the_day_is_that_of_utc_whatever_the_zone_of_the_schedule(zone: str, hour: int) -> None:
+def test_the_day_is_that_of_the_log_whatever_the_zone_of_the_schedule(zone: str, hour: int) -> None:
     start = datetime(2026, 11, 20, hour, tzinfo=ZoneInfo(zone))
     night = start.astimezone(UTC).date()
     assert resolve_run_date(None, start, start + timedelta(days=1), AFTER) == night
+
+
+@pytest.mark.parametrize(
+    ("zone", "scheduled", "night"),
+    [
+        # By the clock of the brokers the 20th has 6 more hours.
+        ("America/Los_Angeles", AFTER, 19),
+        ("UTC", AFTER, 20),
+        ("Asia/Tokyo", datetime(2026, 11, 21, 2, tzinfo=ZoneInfo("Asia/Tokyo")), 20),
+        ("Europe/Berlin", datetime(2026, 11, 21, 1, tzinfo=ZoneInfo("Europe/Berlin")), 20),
+    ],
+)
+def test_a_night_is_the_last_day_that_is_over_in_the_zone_of_the_log(
+    zone: str, scheduled: datetime, night: int
+) -> None:
+    ends = scheduled - timedelta(days=1), scheduled, scheduled
+    assert resolve_run_date(None, *ends, ZoneInfo(zone)) == date(2026, 11, night)
+    assert resolve_run_date(None, None, *ends[1:], ZoneInfo(zone)) == date(2026, 11, night)
+
+
+@pytest.mark.parametrize(("month", "first"), [(3, 27), (10, 23)])
+def test_each_day_has_one_night_where_clocks_change(month: int, first: int) -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    starts = [datetime(2026, month, first + number, 1, tzinfo=zone) for number in range(5)]
+    nights = [resolve_run_date(None, start, end, end, zone) for start, end in pairwise(starts)]
+    assert nights == [date(2026, month, first + number) for number in range(4)]
 
 
 def test_no_day_is_read_before_it_is_over_where_clocks_go_forward() -> None:

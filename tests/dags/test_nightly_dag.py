@@ -51,7 +51,16 @@ def test_a_folder_of_three_lines_and_a_configuration_is_a_dag(dag_bag: Any, tmp_
         "config": str(tmp_path / "night.yaml"),
         "store": str(tmp_path / "artefacts"),
         "tables": ["orders"],
+        "time_zone": "UTC",
     }
+
+
+@pytest.mark.parametrize(("named", "zone"), [("Asia/Tokyo", "Asia/Tokyo"), ("Mars/Phobos", "UTC")])
+def test_the_pages_know_the_zone_of_the_log(
+    make: Callable[..., Any], tmp_path: Path, named: str, zone: str
+) -> None:
+    (tmp_path / "night.yaml").write_text(f"{CONFIG}settings: {{log: {{time_zone: {named}}}}}\n")
+    assert make(tmp_path / "night.yaml").get_task("write_report").report_source["time_zone"] == zone
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ def test_of_many_columns_fewer_rows_are_decoded_at_once(lab: Any, monkeypatch: p
     whole = decoded_segments.decode_segment(sample, columns, what)
     assert whole.has_all_values
     monkeypatch.setattr(decoded_segments, "_MAX_READ_VALUES", whole.window.rows)
+    monkeypatch.setattr(decoded_segments, "_LEAST_READ_ROWS", 1)
+    assert what.key(sample, columns) != what.key(sample, columns[:1])
     half = decoded_segments.decode_segment(sample, columns, what)
     assert half.window.rows == whole.window.rows // 2
     assert not half.has_all_values

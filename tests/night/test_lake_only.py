@@ -118,7 +118,8 @@ def test_a_bad_log_of_brokers_does_not_stop_it(lab: Any, lake: Mapping[str, Lake
 def test_a_table_that_nobody_knows_is_named(
     lab: Any, lake: Mapping[str, LakeTable], changes: Mapping[str, Any], message: str
 ) -> None:
-    night = lab.night(lake_tables=lake, tables=frozenset({"nation", "events"}), **changes)
+    asked = {"tables": frozenset({"nation", "events"}), "is_of_some": True}
+    night = lab.night(lake_tables=lake, **asked, **changes)
     with pytest.raises(SourceError, match=message):
         lab.run(night, ["collect_segment_metadata"])
 

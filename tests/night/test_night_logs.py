@@ -42,7 +42,7 @@ def logs(tmp_path: Path) -> Path:
 
 def names(logs: Path, *paths: str, neighbours: bool = True, day: date = DAY) -> tuple[list[str], int]:
     found = night_logs([f"{logs}/{path}" for path in paths], day, neighbours=neighbours)
-    return [Path(file).name for file in found.files], len(found.warnings)
+    return [Path(file.path).name for file in found.files], len(found.warnings)
 
 
 def test_the_files_of_the_days_beside_the_night_are_read_too(logs):

@@ -43,7 +43,7 @@ def test_keys_of_a_file(s3: Any, key_file: Path, tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("AWS_PROFILE", "night")
     assert open_file(f"{place}/a.log").read() == b"x"
     monkeypatch.delenv("AWS_PROFILE")
-    with pytest.raises(PermissionError, match="access is denied"):
+    with pytest.raises(SourceError, match="the store refuses the credentials"):
         open_file(f"{place}/a.log")
 
 

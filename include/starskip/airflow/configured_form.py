@@ -71,6 +71,14 @@ def _configured(document: ConfigDocument) -> Settings:
     return with_overrides(settings, environment_overrides(os.environ, settings), origin="environment")
 
 
+def _zone(document: ConfigDocument) -> str:
+    """Return the zone of the log, UTC where a setting is wrong, which the first task says."""
+    try:
+        return _configured(document).log.time_zone
+    except (StarskipError, OSError):
+        return Settings().log.time_zone
+
+
 def known_tables(document: ConfigDocument) -> list[str]:
     """Return the tables of the configuration in order of their names; none if these may not be all."""
     found: list[str] = document.names("tables")
@@ -176,7 +184,7 @@ class EarlyConfig:
     problem: str = ""
 
     def report_source(self) -> dict[str, Any]:
-        """Return what the report pages need, as JSON: where the store is, and which tables are configured.
+        """Return what the report pages need, as JSON: where the store is, the tables, the zone of the log.
 
         A configuration in an object store is named alone: the pages read it themselves.
         """
@@ -187,7 +195,7 @@ class EarlyConfig:
             tables = self.document.names("tables")
         except StarskipError as error:
             return {"config": self.place, "problem": str(error)}
-        return {"config": self.place, "store": store, "tables": tables}
+        return {"config": self.place, "store": store, "tables": tables, "time_zone": _zone(self.document)}
 
 
 def early_config(place: str) -> EarlyConfig:

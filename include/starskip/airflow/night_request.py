@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,7 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
         raise ConfigError(
             "run_date is not for a backfill: each of its days would be the same night", setting="run_date"
         )
-    from starskip.night.configuration.night_from_config import changed_settings
+    from starskip.night.configuration.night_from_config import changed_settings, log_zone
 
     given = _settings(run.conf or {}, params, config)
     # What a DAG file gives its DAG as other defaults is not the run's own.
@@ -117,7 +117,11 @@ def night_request(context: Mapping[str, Any], config: str) -> NightRequest:
     withheld = {"building.build_indexes": "false"} if run.run_type == _BACKFILL or is_experiment else {}
     return NightRequest(
         run_date=resolve_run_date(
-            params["run_date"], run.data_interval_start, run.data_interval_end, run.run_after
+            params["run_date"],
+            run.data_interval_start,
+            run.data_interval_end,
+            run.run_after,
+            UTC if params["run_date"] is not None else log_zone(config, given, os.environ),
         ),
         run_id=run.run_id,
         config=config,
@@ -208,15 +212,19 @@ def _text(name: str, value: Any) -> str:
 
 
 def resolve_run_date(
-    asked: str | None, start: datetime | None, end: datetime | None, run_after: datetime
+    asked: str | None,
+    start: datetime | None,
+    end: datetime | None,
+    run_after: datetime,
+    zone: tzinfo = UTC,
 ) -> date:
-    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in, in UTC.
+    """Return the night of a run: the one ``asked`` for, else the day its data interval starts in.
 
-    ``start``, ``end``: of the interval. A day that is not over at its end is not read yet: the night is the
-    day before, as of an hourly run, and of Airflow's trigger timetables, whose intervals have no length. A
-    run that the API triggers without a logical date has no interval: it is about the day before
-    ``run_after``. A *logical date* is never used, since it starts the interval of a scheduled run and ends
-    the interval of a manual one.
+    ``start``, ``end``: of the interval. ``zone``: of the log, whose days the nights are. A day that is not
+    over at its end is not read yet: the night is the day before, as of an hourly run, and of Airflow's
+    trigger timetables, whose intervals have no length. A run that the API triggers without a logical date has
+    no interval: it is about the day before ``run_after``. A *logical date* is never used, since it starts the
+    interval of a scheduled run and ends the interval of a manual one.
 
     Raises ConfigError if ``asked`` is not a date.
     """
@@ -227,5 +235,5 @@ def resolve_run_date(
             raise ConfigError(
                 f"run_date {asked!r} is not a date such as 2026-11-20", setting="run_date"
             ) from None
-    complete = (end or run_after).astimezone(UTC).date() - timedelta(days=1)
-    return min(start.astimezone(UTC).date(), complete) if start is not None else complete
+    complete = (end or run_after).astimezone(zone).date() - timedelta(days=1)
+    return min(start.astimezone(zone).date(), complete) if start is not None else complete

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
+
+from starskip.extras import installed_version
 
 _LIBRARIES = (
     "pyspark",
@@ -25,16 +26,9 @@ _ALWAYS = ("pyspark", "apache-airflow")
 
 def version_text() -> str:
     """Return Starskip's version, then Python, the machine, and the libraries that decide what happens."""
-    found = [(name, _version(name)) for name in _LIBRARIES]
+    found = [(name, installed_version(name)) for name in _LIBRARIES]
     lines = [f"{name} {of or 'is not installed'}" for name, of in found if of or name in _ALWAYS]
     system = f"{platform.system()} {platform.release()}, {platform.machine()}"
     return "\n".join(
-        [f"starskip {_version('starskip')}", f"Python {platform.python_version()}, {system}", *lines]
+        [f"starskip {installed_version('starskip')}", f"Python {platform.python_version()}, {system}", *lines]
     )
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""

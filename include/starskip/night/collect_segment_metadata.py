@@ -21,10 +21,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import failed_parts
 from starskip.errors import SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
-from starskip.night.lake_only import LAKE_ONLY, find_lake_only
+from starskip.night.lake_only import LAKE_ONLY, absent_tables, find_lake_only
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.pulled_note import PULLED, pulled_words
@@ -34,6 +35,7 @@ from starskip.pinot.segments.segment_files import (
     segment_tables,
     table_folders,
 )
+from starskip.pinot.table_config import readable_table_configs
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     TableWriter,
@@ -73,23 +75,36 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
 
     Tables that lie in the lake alone have facts without a row.
     """
-    lake_only = find_lake_only(night)
-    folders, warnings = segment_folders(night, lake_only)
+    unsound = _unsound_configs(night)
+    lake_only, absent = find_lake_only(night), absent_tables(night)
+    folders, warnings = segment_folders(night, lake_only.union(absent))
+    warnings = [*unsound, *warnings]
     former = _former_snapshot(night)
     try:
-        result = _collected(engine, night, folders, lake_only, former)
+        result = _collected(engine, night, folders, (lake_only, absent), former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # The files of the former night's facts are gone or damaged; the segments themselves still exist.
         warnings.append(f"all segments were read again: {error}")
-        result = _collected(engine, night, folders, lake_only, None)
+        result = _collected(engine, night, folders, (lake_only, absent), None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def segment_folders(night: Night, lake_only: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return the folder of each table whose segments are collected, and warnings."""
-    tables = None if night.tables is None else night.tables - lake_only
+def _unsound_configs(night: Night) -> list[str]:
+    """Return a warning for each table config that cannot be read; raise ConfigError if none can."""
+    configs, problems = readable_table_configs(night.table_config_paths)
+    if problems and not configs:
+        raise problems[0]
+    return [f"{problem}: it is left out" for problem in problems]
+
+
+def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
+    """Return the folder of each table whose segments are collected, and warnings.
+
+    ``elsewhere``: tables in the lake alone, and those that are absent.
+    """
+    tables = None if night.tables is None else night.tables - elsewhere
     if not night.segments_root or tables == frozenset():
         return {}, []
     try:
@@ -99,7 +114,7 @@ def segment_folders(night: Night, lake_only: frozenset[str]) -> tuple[Mapping[st
     except SourceOutage:
         raise
     except SourceError as error:
-        if not lake_only or tables is not None:
+        if not elsewhere or tables is not None:
             raise
         return {}, [str(error)]  # there is work without them
 
@@ -120,9 +135,10 @@ def _collected(
     engine: Engine,
     night: Night,
     folders: Mapping[str, str],
-    lake_only: frozenset[str],
+    elsewhere: tuple[frozenset[str], Mapping[str, str]],
     former: Snapshot | None,
 ) -> StageResult:
+    lake_only, absent = elsewhere
     staged = night.store.staged_write(_ARTEFACT, night.date_text)
     staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
     listed = _listed(engine, night, folders, former, staged)
@@ -134,14 +150,17 @@ def _collected(
     )
     # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
     empty = {table: Part(()) for table in {*listed.tables, *lake_only}}
+    absent = {**absent, **(listed.problems if night.tables is not None else {})}
     read_at = {_READ_AT: night.started_at.isoformat()}
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
     told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
     told |= {table: {**told[table], PULLED: words} for table, words in listed.pulled.items()}
-    night.publish(_ARTEFACT, {table: Part(part.files, told[table]) for table, part in parts.items()})
+    found = {table: Part(part.files, told[table]) for table, part in parts.items()}
+    night.publish(_ARTEFACT, {**found, **failed_parts(absent)})
     damaged = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
-    warnings = (*listed.warnings, *_damage_words(damaged), *listed.pulled.values())
+    problems = {**absent, **listed.problems}
+    warnings = (*problems.values(), *_damage_words(damaged), *listed.pulled.values())
     counts = {
         "tables": len(parts),
         "segment_files": listed.fresh_files + listed.unchanged_files,
@@ -162,13 +181,13 @@ def _damage_words(notes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """The listed files of each table, as files of rows; ``pulled``: sentences on pulled tables."""
+    """The listed files of tables, as files of rows; sentences on tables that are pulled, or without files."""
 
     fresh: Mapping[str, Part]
     unchanged: Mapping[str, Part]
     tables: Sequence[str]
     pulled: Mapping[str, str]
-    warnings: Sequence[str]
+    problems: Mapping[str, str]
 
     @property
     def fresh_files(self) -> int:
@@ -188,20 +207,21 @@ def _listed(
 ) -> _Listing:
     """List the tables' folders where the engine's tasks run.
 
-    Raises SourceError for a table that was asked for and has no segments, or if no table has any.
+    Raises SourceError for a table that this run was asked for and that has no segments, or if none has any.
     """
     aside = replace(staged, schema=_LISTED)
     rows = engine.rows_of_items(list(folders.items()), partial(_list_tables, aside, former), COMMIT_MESSAGES)
     messages = gather_messages(engine, rows, [aside], "listing")
     notes = [json.loads(note) for note in notes_of(messages, _ARTEFACT)]
-    warnings = [note["problem"] for note in notes if "problem" in note]
+    problems = {note["table"]: note["problem"] for note in notes if "problem" in note}
     tables = [note["table"] for note in notes if "problem" not in note]
-    if warnings and (night.tables is not None or not tables):
+    if problems and (night.is_of_some or not tables):
         alone = f"no table below {night.segments_root} has segments"
-        raise SourceError(warnings[0] if night.tables is not None else alone, source=night.segments_root)
+        words = alone if night.tables is None else next(iter(problems.values()))
+        raise SourceError(words, source=night.segments_root)
     pulled = {note["table"]: note["pulled"] for note in notes if note.get("pulled")}
     fresh, unchanged = parts_of(messages, _FRESH), parts_of(messages, _UNCHANGED)
-    return _Listing(fresh, unchanged, tables, pulled, warnings)
+    return _Listing(fresh, unchanged, tables, pulled, problems)
 
 
 def _list_tables(

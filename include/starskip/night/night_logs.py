@@ -21,7 +21,8 @@ from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import log_splits
 from starskip.pinot.logs.parse_records import parse_split
-from starskip.storage.files.log_files import log_files
+from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.log_files import listed_logs, log_files
 
 PLACE = "{run_date}"
 NO_TABLE = "-"
@@ -36,7 +37,7 @@ _MOST_BYTES = 128 << 20
 class NightLogs:
     """The files, each once, and warnings on missing ones."""
 
-    files: tuple[str, ...]
+    files: tuple[FileIdentity, ...]
     warnings: tuple[str, ...]
 
 
@@ -46,7 +47,7 @@ def night_logs(paths: Sequence[str], run_date: date, *, neighbours: bool) -> Nig
     Raises SourceError for a path that names nothing, neither for the night nor for the days beside it.
     """
     existing, warnings = night_paths(paths, run_date, log_files, neighbours=neighbours)
-    return NightLogs(log_files(existing), warnings)
+    return NightLogs(listed_logs(existing), warnings)
 
 
 def night_paths(
@@ -95,7 +96,8 @@ def look_for_log(night: Night) -> None:
         return
     logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     zone = night.settings.log.time_zone
-    ordered = sorted(logs.files, key=lambda file: (night.date_text not in file, file))
+    paths = [file.path for file in logs.files]
+    ordered = sorted(paths, key=lambda path: (night.date_text not in path, path))
     seen_bytes = outside = 0
     reading = night.settings.log
     formats = module_names(reading.formats)
@@ -107,7 +109,7 @@ def look_for_log(night: Night) -> None:
             if of_night or seen_bytes > _MOST_BYTES:
                 return
             outside += batch.num_rows
-    raise no_log(night, logs.files, outside)
+    raise no_log(night, len(paths), outside)
 
 
 def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
@@ -121,10 +123,10 @@ def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:
     return pc.fill_null(inside, untimed)
 
 
-def no_log(night: Night, files: Sequence[str], outside: int) -> MissingLog:
+def no_log(night: Night, files: int, outside: int) -> MissingLog:
     """Return the error of a night if no file has a record of its day; ``outside``: records of other days."""
     return MissingLog(
-        f"no log of {night.date_text}: {len(files)} log files hold no record of that day and "
+        f"no log of {night.date_text}: {files:,} log files hold no record of that day and "
         f"{outside} of other days; run the night again when its log is there",
         source=night.date_text,
     )

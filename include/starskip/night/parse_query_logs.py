@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from datetime import date
 from functools import partial
 from typing import Any
@@ -39,6 +39,7 @@ from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
+from starskip.night.log_times import KnownLogs, LogTimes, times_of
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
 from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
@@ -75,11 +76,13 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     expected, lake_only = _expected_tables(night), lake_only_tables(night)
     in_pinot = None if expected is None else expected - lake_only
     # If all tables lie in the lake alone, no broker's log is looked for.
-    paths = () if in_pinot == frozenset() else night.log_paths
-    logs = night_logs(paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
+    sources = () if in_pinot == frozenset() else night.log_paths
+    logs = night_logs(sources, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     reading = night.settings.log
     formats = module_names(reading.formats)
-    splits = log_splits(logs.files, reading.split_bytes, reading.message_field, formats)
+    known = KnownLogs(night, logs.files)
+    paths = [file.path for file in known.to_read]
+    splits = log_splits(paths, reading.split_bytes, reading.message_field, formats)
     staged = (
         night.store.staged_write(_QUERIES, night.date_text),
         night.store.staged_write(_REJECTED, night.date_text),
@@ -94,6 +97,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     leaves: Counter[str] = Counter()
     shares = 0
     lengths: dict[str, TextLengths] = {}
+    times: dict[str, LogTimes] = {}
     for note in map(json.loads, notes_of(messages, _QUERIES)):
         left_out += note.pop("left_out")
         shares += note.pop("shares")
@@ -104,10 +108,14 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         sampling += SamplingSummary(**note.pop("sampling"))
         for path, of_file in note.pop("lengths").items():
             lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_file)
+        for path, of_file in note.pop("times").items():
+            times[path] = times.get(path, LogTimes()) + LogTimes(*of_file)
         summary += LogSummary(**note)
+    outside += sum(each.records for each in known.left_out.values())
+    known.keep(times)
     if not summary.records and in_pinot != frozenset():
         # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
-        raise no_log(night, logs.files, outside)
+        raise no_log(night, len(logs.files), outside)
     # A table without queries in that night has an empty part, which stages behind distinguish from no run.
     parts = {table: Part(()) for table in expected or ()} | parts_of(messages, _QUERIES)
     if night.tables is None and left_out:
@@ -139,6 +147,8 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         },
     )
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
+    if known.left_out:
+        counts["log_files_not_read_again"] = len(known.left_out)
     warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
     warnings += summary.replay_words
     if untimed:
@@ -199,11 +209,13 @@ def _write_records(
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
     outside = untimed = left_out = shares = 0
     lengths: dict[str, TextLengths] = {}
+    times: dict[str, LogTimes] = {}
     leaves: Counter[str] = Counter()
     for split in splits:
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
         for batch in parse_split(split, log_time_zone):
             tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
+            times[split.path] = times.get(split.path, LogTimes()) + times_of(batch)
             outside += batch.num_rows - tonight.num_rows
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
@@ -236,6 +248,7 @@ def _write_records(
         "leaves": leaves,
         "strangers": sorted(strangers),
         "sampling": asdict(sampling),
+        "times": {path: astuple(of_file) for path, of_file in times.items()},
         "lengths": {path: of_file.to_json() for path, of_file in lengths.items()},
     }
     yield note_message(_QUERIES, NO_TABLE, json.dumps(note))

@@ -12,11 +12,12 @@ from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.advisor.workload.spark_events.event_logs import event_log_files
 from starskip.errors import SourceError, SourceOutage
 from starskip.night.collect_segment_metadata import segment_folders
-from starskip.night.lake_only import find_lake_only
+from starskip.night.lake_only import absent_tables, find_lake_only
+from starskip.night.log_times import KnownLogs
 from starskip.night.night_logs import night_logs, night_paths
 from starskip.pinot.segments.segment_files import possible_segments
 from starskip.storage.artefact_store import CURRENT
-from starskip.storage.files.open_file import file_head
+from starskip.storage.files.open_file import file_size
 
 EngineName = Literal["local", "spark"]
 
@@ -119,7 +120,8 @@ def _are_few_segments(night: Night, most_bytes: int) -> bool:
     if not night.segments_root or not most_bytes:
         return bool(most_bytes)
     files = found_bytes = 0
-    for table, folder in segment_folders(night, find_lake_only(night))[0].items():
+    elsewhere = find_lake_only(night).union(absent_tables(night))
+    for table, folder in segment_folders(night, elsewhere)[0].items():
         try:
             listed = possible_segments(table, folder)
         except SourceOutage:
@@ -134,19 +136,20 @@ def _are_few_segments(night: Night, most_bytes: int) -> bool:
 
 def _are_small_logs(night: Night, most_bytes: int) -> bool:
     neighbours = night.settings.log.read_neighbouring_days
-    files = [*night_logs(night.log_paths, night.run_date, neighbours=neighbours).files]
+    logs = KnownLogs(night, night_logs(night.log_paths, night.run_date, neighbours=neighbours).files)
+    found_bytes = sum(file.size_bytes for file in logs.to_read)
+    files: tuple[str, ...] = ()
     if night.event_log_paths:
         paths, _ = night_paths(night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours)
-        files += event_log_files(paths)
-    found_bytes = 0
+        files = event_log_files(paths)
     for file in files:
         try:
-            found_bytes += file_head(file, 0)[1]
+            found_bytes += file_size(file)
         except OSError:
             continue  # the stage says why, beside the records of the other files
         if found_bytes > most_bytes:
-            return False
-    return bool(most_bytes)
+            break
+    return bool(most_bytes) and found_bytes <= most_bytes
 
 
 def _is_little_work(night: Night, most_queries: int) -> bool:

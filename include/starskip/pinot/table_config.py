@@ -7,14 +7,19 @@ Accepted: one configuration; ``{"OFFLINE": {…}, "REALTIME": {…}}`` as ``GET 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, MissingSource
 from starskip.pinot.hybrid_tables import TABLE_TYPES, half_name, without_type
+from starskip.storage.files.log_files import log_files
+from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.open_file import read_small_file
+
+_GLOB = re.compile(r"[*?[]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +51,57 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     Raises ConfigError, naming file and key, for a document that is no table configuration and for a table and
     type that is given twice.
     """
+    configs, problems = readable_table_configs(paths)
+    if problems:
+        raise problems[0]
+    return configs
+
+
+def readable_table_configs(
+    paths: Iterable[str | Path],
+) -> tuple[dict[str, tuple[TableConfig, ...]], list[ConfigError]]:
+    """Return what ``read_table_configs`` returns of the sound files, and the errors of the others."""
     found: dict[str, tuple[TableConfig, ...]] = {}
+    problems: list[ConfigError] = []
     for path in paths:
-        for config in _configs_of(str(path), _document(str(path))):
+        try:
+            configs = _configs_of(str(path), _document(str(path)))
+        except ConfigError as error:
+            problems.append(error)
+            continue
+        for config in configs:
             others = found.get(config.table, ())
             if any(
                 None in (config.table_type, other.table_type) or config.table_type == other.table_type
                 for other in others
             ):
-                raise ConfigError(
-                    f"{path}: the configuration of table {config.table} is given twice", setting=config.table
-                )
+                words = f"{path}: the configuration of table {config.table} is given twice"
+                problems.append(ConfigError(words, setting=config.table))
+                continue
             found[config.table] = (*others, config)
     by_half: dict[str, tuple[TableConfig, ...]] = {}
-    for table, configs in found.items():
-        for config in configs:
-            name = half_name(table, config.table_type) if len(configs) > 1 else table
+    for table, halves in found.items():
+        for config in halves:
+            name = half_name(table, config.table_type) if len(halves) > 1 else table
             by_half[name] = (replace(config, table=name),)
-    return by_half
+    return by_half, problems
+
+
+def table_config_files(path: str) -> tuple[str, ...]:
+    """Return the files that a path, a folder of ``.json`` files or a glob names; a path as it is.
+
+    Raises ConfigError for a folder or a glob without a file, and SourceError for a store.
+    """
+    is_folder = object_url(path) is None and local_path(path).is_dir()
+    if not is_folder and not _GLOB.search(path) and not path.endswith("/"):
+        return (path,)
+    try:
+        found = [file for file in log_files([path.rstrip("/")]) if file.endswith(".json")]
+    except MissingSource:
+        found = []
+    if not found:
+        raise ConfigError(f"{path}: no table configuration lies there (*.json)", setting=path)
+    return tuple(found)
 
 
 def table_config(document: dict[str, Any]) -> TableConfig:

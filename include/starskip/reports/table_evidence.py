@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from typing import Any
 
@@ -30,6 +29,7 @@ from starskip.advisor.selection.table_advice import TypicalEntries
 from starskip.advisor.workload.shape_workload import workload_shapes
 from starskip.advisor.workload.unlogged_texts import UnloggedTexts
 from starskip.errors import SourceError
+from starskip.extras import installed_version
 from starskip.night.experiments import run_note
 from starskip.night.lake_only import lake_only_tables
 from starskip.pinot.given_config import given_table_config
@@ -162,20 +162,13 @@ def table_evidence(night: Night, table: str) -> Evidence:
         applied=applied_of_table(night, table, entries, workload),
         interval_factor=properties.get("interval_factor", 1.0),
         past=past_evidence(properties),
-        version=_version(),
+        version=installed_version("starskip"),
         actions=advised_actions(change_of_night(night, table).indexes, workload, votes, built),
         reload_seconds=reload_seconds(quality.segments, properties["table_bytes"], reload_rate(entries))
         if quality.segments and properties["table_bytes"]
         else None,
         run_note=run_note(night),
     )
-
-
-def _version() -> str:
-    try:
-        return version("starskip")
-    except PackageNotFoundError:
-        return ""
 
 
 def _time_saving(properties: Mapping[str, Any]) -> TimeSavingEvidence | None:

@@ -19,7 +19,7 @@ from starskip.lake.parquet.parquet_pages import FilePages, Numbers
 from starskip.secondary.cost import MOST_OF_A_CHUNK
 from starskip.secondary.data_file import DAMAGE, DataFileOfTable, reading
 from starskip.secondary.table_schema import TableSchema, conformed
-from starskip.storage.files.object_reader import ObjectReader, open_at_end
+from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
 ROWS_AT_ONCE = 1 << 20
@@ -326,4 +326,4 @@ def together(groups: Sequence[int], row_counts: npt.NDArray[np.int64], most_rows
 
 def _opened(path: str) -> Any:
     url = object_url(path)
-    return str(local_path(path)) if url is None else open_at_end(url)
+    return str(local_path(path)) if url is None else ObjectReader(url, read_ahead=False)

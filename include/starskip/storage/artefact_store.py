@@ -47,7 +47,7 @@ class ArtefactStore:
     """Artefacts of one store; ``run_date`` is the night as ``2026-11-18``.
 
     ``experiment``: its own night is written to and read from a folder aside; everything else is the store's.
-    ``seen``: if given, the store is asked once for the newest version of each artefact and night.
+    ``seen``: if given, the store is asked once for the newest version of each artefact of a night.
     """
 
     storage: Storage
@@ -56,7 +56,10 @@ class ArtefactStore:
     seen: SeenManifests | None = field(default=None, compare=False, repr=False)
 
     def read_once(self) -> ArtefactStore:
-        """Return the store as one stage reads it: one version of each artefact, beside what it publishes."""
+        """Return the store as a process of one stage reads it: one version of each artefact of a night.
+
+        What the process itself publishes is seen; current state is asked for each time.
+        """
         return replaced(self, seen=SeenManifests())
 
     def chain(self, artefact: str, run_date: str) -> ManifestLog:
@@ -68,7 +71,9 @@ class ArtefactStore:
                 )
         aside = self.experiment
         above = f"{aside.folder}/" if aside is not None and aside.run_date == run_date else ""
-        return ManifestLog(self.storage, f"{above}{artefact}/{run_date}", self.seen)
+        # Current state is changed by others meanwhile: groups of tables side by side, a person, apply_dag.
+        seen = None if run_date == CURRENT else self.seen
+        return ManifestLog(self.storage, f"{above}{artefact}/{run_date}", seen)
 
     def staged_write(self, artefact: str, run_date: str) -> StagedWrite:
         """Return a fresh folder for the files of one run."""

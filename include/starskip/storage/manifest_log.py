@@ -24,8 +24,11 @@ MAX_ATTEMPTS = 100
 _LATEST_ATTEMPTS = 10
 
 
-class SeenManifests(dict[str, Manifest | None]):
-    """The newest manifests that one reader has seen, by the keys of their logs; they do not travel."""
+class SeenManifests(dict[str, "Manifest | DamagedManifest | None"]):
+    """The newest manifests that a process has seen, by the keys of their logs, or why there is none to read.
+
+    They do not travel: another process looks for itself.
+    """
 
     def __reduce__(self) -> tuple[type[SeenManifests], tuple[()]]:
         """Arrive empty in another process, which looks for itself."""
@@ -38,7 +41,7 @@ class ManifestLog:
 
     No number is given twice, even if the chain has ended in between: a slow vacuum would take the new
     manifest for the old one. The newest is found by listing them, which stays cheap because vacuum keeps
-    their number bounded. ``seen``: if given, the newest is looked for once, and by commits through this log.
+    their number bounded. ``seen``: if given, holds the newest manifest once it was looked for or committed.
     """
 
     storage: Storage
@@ -73,13 +76,17 @@ class ManifestLog:
         Raises ``DamagedManifest`` if all manifests are damaged, and ``StorageError`` for a manifest of a
         later version of Starskip.
         """
-        if self.seen is not None and self.key in self.seen:
-            return self.seen[self.key]
-        last, manifest = self._newest()
-        newest = self.read(last) if last and manifest is None else manifest
-        if self.seen is not None:
-            self.seen[self.key] = newest
-        return newest
+        seen: SeenManifests = SeenManifests() if self.seen is None else self.seen
+        if self.key not in seen:
+            last, manifest = self._newest()
+            try:
+                seen[self.key] = self.read(last) if last and manifest is None else manifest
+            except DamagedManifest as error:
+                seen[self.key] = error
+        found = seen[self.key]
+        if isinstance(found, DamagedManifest):
+            raise found
+        return found
 
     def newest_whole(self, versions: Iterable[int]) -> Manifest | None:
         """Return the newest of ``versions`` that is neither damaged nor gone, None if there is none."""

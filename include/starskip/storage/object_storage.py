@@ -50,9 +50,8 @@ class ObjectFilesystem(pafs.FileSystemHandler):  # type: ignore[misc]
         return path
 
     def open_input_file(self, path: str) -> pa.PythonFile:
-        """Open for reading at any position; beside the end a range is exactly what Arrow asks for."""
-        opened = open_at_end(self.root.below(path))
-        return pa.PythonFile(opened, mode="r")
+        """Open for reading at any position, the end at once, other ranges as Arrow asks for them."""
+        return pa.PythonFile(open_at_end(self.root.below(path)), mode="r")
 
     def open_input_stream(self, path: str) -> pa.PythonFile:
         """Open for reading forwards."""

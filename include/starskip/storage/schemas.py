@@ -157,6 +157,17 @@ SEGMENT_WINDOWS = pa.schema(
 ``key``: the version of the file and what was decoded. ``window`` and ``sizes`` are Arrow streams.
 """
 
+LOG_TIMES = pa.schema(
+    [
+        ("file", pa.string()),
+        ("records", pa.int64()),
+        ("untimed", pa.int64()),
+        ("first_us", pa.int64()),
+        ("last_us", pa.int64()),
+    ]
+)
+"""One row a log file, current state: its identity, its records, those without a time, the ends of times."""
+
 ESTIMATES = pa.schema(
     [
         ("table", pa.string()),

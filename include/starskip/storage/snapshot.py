@@ -71,9 +71,10 @@ class Snapshot:
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of ``tables`` (by default all), file by file, each opened once.
 
-        ``columns`` may be computed ones, by their names. ``rows_a_batch``: the most, of which two batches are
-        held; by default Arrow reads large batches ahead. Raises ``DamagedFile`` naming the file that is
-        damaged, and ``StorageError`` naming artefact and column for a file that lacks a column.
+        ``columns`` may be computed ones, by their names. ``rows_a_batch``: the most rows of a batch, of which
+        two are in memory at once; by default Arrow makes large batches and reads ahead.
+        Raises ``DamagedFile`` naming the file that is damaged, and ``StorageError`` naming artefact and
+        column for a file that lacks a column.
         """
         schema = self.row_schema()
         wanted = schema.names if columns is None else columns
@@ -112,7 +113,7 @@ def _failures_named(name: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise _missing(name) from error
-    except (pa.ArrowException, OSError, ValueError, MemoryError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         words = printable(" ".join(str(error).split()), 200)
         # Arrow's own errors on damaged bytes have no number of the operating system.
         if isinstance(error, MemoryError) or getattr(error, "errno", None) not in (None, ENOENT):

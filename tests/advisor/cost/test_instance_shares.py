@@ -41,9 +41,11 @@ def test_each_query_is_simulated_and_beyond_once_only_within_the_limit(
     shapes = [shape(f"s{number}", *size) for number, size in enumerate(sizes)]
     counts = simulated(shapes, segments, most)
     assert all(1 <= count <= segments for of_shape in counts.values() for count in of_shape)
-    # A query's simulations are whole numbers: one more than its part at most.
+    # A query's simulations are whole numbers: one more than its part at most, and half of it at least.
     queries = sum(instances for instances, _ in sizes)
-    assert sum(sum(of_shape) for of_shape in counts.values()) <= most + queries
+    total = sum(sum(of_shape) for of_shape in counts.values())
+    assert total <= most + queries
+    assert total >= min(most, queries * segments) // 2 - queries
     if queries * segments <= most:
         assert all(count == segments for of_shape in counts.values() for count in of_shape)
 
@@ -58,3 +60,14 @@ def test_a_shape_that_scans_most_is_simulated_most() -> None:
 def test_shapes_of_a_log_without_counters_are_simulated_alike() -> None:
     counts = simulated([shape(f"s{number}", 64, 0) for number in range(10)], 32, 2_560)
     assert {count for of_shape in counts.values() for count in of_shape} == {4}
+
+
+def test_shapes_of_one_query_are_simulated_on_all_segments_between_them() -> None:
+    shapes = [shape(f"s{number}", 1, 10) for number in range(2_000)]
+    known = set()
+    for position in range(32):
+        shares = instance_shares(SampledSegment(FILE, position, 32, 32), shapes, 8_000)
+        known.update((position, each.shape_id) for each in shapes if shares[each.shape_id].includes(0))
+    by_segment = [sum(segment == position for segment, _ in known) for position in range(32)]
+    assert min(by_segment) > 150
+    assert len({name for _, name in known}) == 2_000

@@ -17,7 +17,7 @@ from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.facts_table import facts_rows, source_identity
 from starskip.pinot.segments.segment_layout import read_segment_layout
-from starskip.pinot.segments.segment_reader import read_row_window, segment_facts
+from starskip.pinot.segments.segment_reader import RUN_ROWS, read_row_window, segment_facts
 from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES, SEGMENT_WINDOWS
 from starskip.tables.row_window import RowWindow
@@ -29,6 +29,8 @@ _MAX_READ_ROWS = 1 << 20
 """Rows decoded of a segment before they are thinned: sixteen roaring containers, which more rows repeat."""
 _MAX_READ_VALUES = _MAX_READ_ROWS * 64
 """Values decoded of a segment at once, 256 MiB of codes: of many columns fewer rows are read."""
+_LEAST_READ_ROWS = 2 * RUN_ROWS
+"""However many columns: rows of two places of the segment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,10 @@ class Decoding:
         """Return how many rows are kept of the segment."""
         return max(self.rows_per_table // sample.wanted, _MIN_WINDOW_ROWS)
 
-    def key(self, sample: SampledSegment) -> str:
-        """Return a text that differs where something else would be decoded of the same file."""
-        names = [family.name for family in self.families]
-        return json.dumps([source_identity(sample.file), self.rows(sample), str(self.format), names])
+    def key(self, sample: SampledSegment, columns: Sequence[str]) -> str:
+        """Return a text that differs where other rows would be decoded of the same file, or other sizes."""
+        rows, names = [self.rows(sample), _read_rows(len(columns))], [each.name for each in self.families]
+        return json.dumps([source_identity(sample.file), rows, str(self.format), names])
 
 
 def decoding(settings: Settings, families: Sequence[Family]) -> Decoding:
@@ -98,10 +100,10 @@ def decoded_now(what: Decoding) -> DecodedSource:
         samples: Iterable[SampledSegment], columns: Sequence[str]
     ) -> Iterator[tuple[SampledSegment, DecodedSegment]]:
         for sample in samples:
-            known = held.get(what.key(sample))
+            known = held.get(what.key(sample, columns))
             if known is None or not known.covers(columns):
                 try:
-                    known = held[what.key(sample)] = decode_segment(sample, columns, what)
+                    known = held[what.key(sample, columns)] = decode_segment(sample, columns, what)
                 except DamagedSegment:
                     continue
             yield sample, known
@@ -133,7 +135,7 @@ def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decodin
 
 
 def _read_rows(columns: int) -> int:
-    return min(_MAX_READ_ROWS, max(_MAX_READ_VALUES // max(columns, 1), _MIN_WINDOW_ROWS))
+    return min(_MAX_READ_ROWS, max(_MAX_READ_VALUES // max(columns, 1), _LEAST_READ_ROWS))
 
 
 def decoded_row(table: str, key: str, decoded: DecodedSegment) -> pa.RecordBatch:

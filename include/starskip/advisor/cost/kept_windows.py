@@ -83,14 +83,15 @@ def _write_windows(
         of_table, asked = list(group), columns(table)
         held = _held(former, table, asked)
         for sample in of_table:
-            if what.key(sample) in held:
+            if what.key(sample, asked) in held:
                 continue
             try:
                 decoded = decode_segment(sample, asked, what)
             except DamagedSegment:
                 continue
-            yield from writer.add(decoded_row(table, what.key(sample), decoded))
-        files = sorted({held[key] for key in map(what.key, of_table) if key in held})
+            yield from writer.add(decoded_row(table, what.key(sample, asked), decoded))
+        keys = (what.key(sample, asked) for sample in of_table)
+        files = sorted({held[key] for key in keys if key in held})
         note = {"table": table, "held_in": files}
         yield note_message(WINDOWS, table, json.dumps(note))
     yield from writer.finish()
@@ -120,7 +121,7 @@ def _read_windows(snapshot: Snapshot, what: Decoding) -> DecodedSource:
         held = _windows(snapshot, of_table, columns, what)
         for sample in of_table:
             # One is unpacked at a time: its dictionaries may be large.
-            if (row := held.get(what.key(sample))) is not None:
+            if (row := held.get(what.key(sample, columns))) is not None:
                 yield sample, decoded_from_row(row)
 
     return decoded
@@ -130,7 +131,7 @@ def _windows(
     snapshot: Snapshot, samples: Sequence[SampledSegment], columns: Sequence[str], what: Decoding
 ) -> dict[str, Mapping[str, Any]]:
     """Return the rows of one table's samples, by key, whose windows have all of the columns."""
-    keys = pa.array([what.key(sample) for sample in samples], pa.string())
+    keys = pa.array([what.key(sample, columns) for sample in samples], pa.string())
     tables = {sample.file.table for sample in samples}
     found: dict[str, Mapping[str, Any]] = {}
     for file in snapshot.by_file(tables):

@@ -7,7 +7,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from math import ceil
+from zlib import crc32
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -42,7 +45,9 @@ from starskip.tables.table_overview import ColumnOverview, TableOverview
 _MOST_UNASKED_COLUMNS = 64
 """Columns that are decoded for their sizes alone: a million rows of them are 256 MiB of codes."""
 _ALIKE_RATIO = 0.5
-"""Share of a table's simulations that shapes get alike, however little they scan."""
+"""Share of a table's simulations that is divided equally among its shapes."""
+
+Counts = npt.NDArray[np.float64]
 
 ShapeSource = Callable[[str], Sequence[ShapeWorkload]]
 """Returns the shapes of a table, on whichever machine it is called."""
@@ -263,16 +268,28 @@ def instance_shares(
     Half of the simulations are dealt out to shapes alike, half by the entries that they scan: the votes of a
     shape that scans much must be known better. Each instance is simulated once at least.
     """
-    if sum(len(shape.instances) for shape in shapes) * sample.segments <= max_simulations:
+    wanted = np.array([len(shape.instances) for shape in shapes], dtype=float) * sample.segments
+    if wanted.sum() <= max_simulations:
         return {}
-    entries = sum(shape.weighted_entries for shape in shapes)
+    entries = np.array([shape.weighted_entries for shape in shapes], dtype=float)
+    scanned = entries / entries.sum() if entries.any() else np.full(len(shapes), 1 / len(shapes))
+    allowed = _dealt_out(max_simulations, wanted, _ALIKE_RATIO / len(shapes) + (1 - _ALIKE_RATIO) * scanned)
     found = {}
-    for shape in shapes:
-        scanned_ratio = shape.weighted_entries / entries if entries else 1.0 / len(shapes)
-        allowed = max_simulations * (_ALIKE_RATIO / len(shapes) + (1 - _ALIKE_RATIO) * scanned_ratio)
-        every = ceil(len(shape.instances) * sample.segments / max(allowed, 1.0))
-        found[shape.shape_id] = InstanceShare(max(min(every, sample.segments), 1), sample.position)
+    for shape, most, simulations in zip(shapes, wanted, allowed, strict=True):
+        every = min(ceil(most / max(simulations, 1.0)), sample.segments)
+        # Shapes begin at different segments: else all with few queries would know the same few segments.
+        first = crc32(shape.shape_id.encode("utf-8", "surrogatepass"))
+        found[shape.shape_id] = InstanceShare(max(every, 1), sample.position + first)
     return found
+
+
+def _dealt_out(total: float, wanted: Counts, shares: Counts) -> Counts:
+    """Return parts of ``total`` by ``shares``; what is more than ``wanted`` goes to the others."""
+    parts = np.zeros_like(wanted)
+    while (open_ones := parts < wanted).any() and (left := total - parts.sum()) > 1.0:
+        parts += np.where(open_ones, left * shares / shares[open_ones].sum(), 0.0)
+        parts = np.minimum(parts, wanted)
+    return parts
 
 
 def _votes(plans: Mapping[str, TablePlan], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from starskip.lake.lake_table import LakeTable
-from starskip.pinot.table_config import TableConfig, read_table_configs
+from starskip.pinot.table_config import TableConfig, readable_table_configs
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
@@ -50,7 +50,7 @@ class Night:
     is_of_some: bool = False
 
     def read_once(self) -> Night:
-        """Return the night as one stage or gate sees it, which reads one version of each artefact."""
+        """Return the night for a process of one stage or gate, which looks once for each artefact."""
         return replace(self, store=self.store.read_once())
 
     def without_families(self, names: Iterable[str]) -> Night:
@@ -83,8 +83,8 @@ class Night:
         return self.tables is None or table in self.tables
 
     def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
-        """Return the current configs of the tables that have one."""
-        return read_table_configs(self.table_config_paths)
+        """Return the current configs of the tables that have a sound one."""
+        return readable_table_configs(self.table_config_paths)[0]
 
 
 @dataclass(frozen=True, slots=True)

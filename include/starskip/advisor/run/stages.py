@@ -37,6 +37,7 @@ STAGES = (
         "parse_query_logs",
         artefact="queries",
         beside=("rejected_records", "lake_queries", "queries_counts"),
+        builds="log_times",
     ),
     Stage(
         "fit_latency_model",

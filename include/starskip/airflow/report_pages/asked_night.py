@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
@@ -16,6 +17,7 @@ from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.experiments import experiment_of
 from starskip.pinot.hybrid_tables import halves_of
+from starskip.settings.night_groups import is_time_zone
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
@@ -68,16 +70,21 @@ def night_of_run(dag: NightlyDag, run: Any) -> tuple[NightlyDag, Night]:
 
     The DAG is returned with the run's experiment, if it was one.
     """
-    run_date = run_date_of(run)
+    run_date = run_date_of(dag, run)
     dag = with_experiment(dag, run_date, file_safe(run.run_id))
     return dag, stored_night(dag, run_date, tables_of(run))
 
 
-def run_date_of(run: Any) -> date:
+def run_date_of(dag: NightlyDag, run: Any) -> date:
     """Return the date of the night of ``run``; raises ConfigError if it asks for none that is one."""
     named = (run.conf or {}).get("run_date")
-    given = None if named is None else str(named)
-    return resolve_run_date(given, run.data_interval_start, run.data_interval_end, run.run_after)
+    ends = run.data_interval_start, run.data_interval_end, run.run_after
+    if named is not None:
+        return resolve_run_date(str(named), *ends)
+    zone = (run.conf or {}).get("log.time_zone") or dag.time_zone
+    if not zone:
+        zone = stored_night(dag, ANY_NIGHT).settings.log.time_zone
+    return resolve_run_date(None, *ends, ZoneInfo(zone) if is_time_zone(str(zone)) else UTC)
 
 
 def tables_of(run: Any) -> tuple[str, ...]:

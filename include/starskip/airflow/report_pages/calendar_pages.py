@@ -46,7 +46,7 @@ def calendar(
     """Return a year of nights, by default the newest; ``first`` and ``last`` choose days of their own."""
     night, complete = stored_night(dag, ANY_NIGHT), _last_complete()
     asked = _range(first, last or first, complete) if first else ()
-    active = active_runs(dag.dag_id, session)
+    active = active_runs(dag, session)
     chosen = None
     if asked:
         days = night_days(night, asked, active)
@@ -77,7 +77,7 @@ def repeat(
     if field_of(form, "night") != run_date:
         raise HTTPException(422)
     links = links_of(request, dag)
-    if day in (active := active_runs(dag.dag_id, session)):
+    if day in (active := active_runs(dag, session)):
         return see_other(links.run(active[day][1]))
     run = trigger_dag(
         dag.dag_id,

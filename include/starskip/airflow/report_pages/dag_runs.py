@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.airflow.report_pages.asked_night import is_tried, run_date_of, tables_of
+from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.errors import ConfigError
 from starskip.reports.night_days import ActiveRun, DayState
 from starskip.reports.render_run import RunTask
@@ -21,13 +22,13 @@ _BEGUN = ("running", "success", "failed", "up_for_retry")
 _ACTIVE = {"running": DayState.RUNNING, "queued": DayState.QUEUED}
 
 
-def active_runs(dag_id: str, session: Session) -> Mapping[date, ActiveRun]:
+def active_runs(dag: NightlyDag, session: Session) -> Mapping[date, ActiveRun]:
     """Return the runs of all tables that are queued or running, by their nights; no experiments."""
-    wanted = select(DagRun).where(DagRun.dag_id == dag_id, DagRun.state.in_(_ACTIVE)).order_by(DagRun.id)
+    wanted = select(DagRun).where(DagRun.dag_id == dag.dag_id, DagRun.state.in_(_ACTIVE)).order_by(DagRun.id)
     found: dict[date, ActiveRun] = {}
     for run in (each for each in session.scalars(wanted) if not (tables_of(each) or is_tried(each))):
         with suppress(ConfigError):  # a run of no date: it fails by itself
-            found[run_date_of(run)] = (_ACTIVE[str(run.state)], run.run_id)
+            found[run_date_of(dag, run)] = (_ACTIVE[str(run.state)], run.run_id)
     return found
 
 

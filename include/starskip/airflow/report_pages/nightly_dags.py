@@ -20,6 +20,7 @@ class NightlyDag:
     """One nightly DAG: its configuration, and the store of its nights with the tables that are configured.
 
     ``store`` is empty where only the configuration names it, or where that could not be read (``problem``).
+    ``time_zone``: of the log; empty where only the configuration names it.
     ``experiment``: the experiment that is asked for, whose night is read in place of the night's advice.
     """
 
@@ -28,6 +29,7 @@ class NightlyDag:
     store: str = ""
     tables: tuple[str, ...] = ()
     problem: str = ""
+    time_zone: str = ""
     experiment: ExperimentRun | None = None
 
 
@@ -59,4 +61,5 @@ def _nightly_dag(dag_id: str, source: Mapping[str, Any]) -> NightlyDag:
         source.get("store", ""),
         tuple(source.get("tables", ())),
         source.get("problem", ""),
+        source.get("time_zone", ""),
     )

@@ -18,7 +18,7 @@ from starskip.errors import MissingSource, SourceError, StarskipError, first_lin
 from starskip.lake.plain_paths import plain_path
 from starskip.lake.table_name import CATALOG, METADATA_FILE, METADATA_FOLDER, is_metadata_file
 from starskip.storage.files.list_folder import list_folder
-from starskip.storage.files.open_file import open_file
+from starskip.storage.files.open_file import file_size, open_file
 
 if TYPE_CHECKING:
     from pyiceberg.table.metadata import TableMetadata
@@ -156,13 +156,12 @@ class StoredFile(InputFile):
 
     def __len__(self) -> int:
         """Return its size in bytes."""
-        with open_file(plain_path(self.location)) as file:
-            return file.seek(0, 2)
+        return file_size(plain_path(self.location))
 
     def exists(self) -> bool:
         """Return whether it can be opened."""
         try:
-            open_file(plain_path(self.location)).close()
+            file_size(plain_path(self.location))
         except FileNotFoundError:
             return False
         return True

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
@@ -18,7 +19,7 @@ from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.logs.log_formats import log_formats, module_names
-from starskip.pinot.table_config import read_table_configs
+from starskip.pinot.table_config import readable_table_configs, table_config_files
 from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
 from starskip.settings.environment import environment_overrides
@@ -71,7 +72,8 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     _spark_conf(document)
     configured = document.names("tables")
     asked = arguments.tables or configured
-    table_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
+    given_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
+    table_configs = [file for each in given_configs for file in table_config_files(each)]
     hybrids = _hybrids(table_configs) if asked else frozenset()
     tables = with_halves(asked, hybrids)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
@@ -97,6 +99,16 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         is_of_some=bool(arguments.tables)
         and not (configured and set(tables) >= set(with_halves(configured, hybrids))),
     )
+
+
+def log_zone(path: str | Path, given: Mapping[str, Any], environment: Mapping[str, str]) -> tzinfo:
+    """Return the zone of the log, whose days the nights are; ``given``: settings over those of the file.
+
+    Raises ConfigError as ``night_from_config`` does.
+    """
+    document = config_document(str(path))
+    configured = _configured(document, document.modules("families"), environment)
+    return ZoneInfo(checked_overrides(configured, given, origin="arguments").log.time_zone)
 
 
 def changed_settings(
@@ -132,11 +144,8 @@ def _in_words(settings: Settings, places: Sequence[str]) -> dict[str, str]:
 
 
 def _hybrids(table_configs: Sequence[str]) -> frozenset[str]:
-    """Return the hybrid tables; none if a config cannot be read, which the stages that need it report."""
-    try:
-        return hybrid_tables(read_table_configs(table_configs))
-    except ConfigError:
-        return frozenset()
+    """Return the hybrid tables; a config that cannot be read is reported by the first stage."""
+    return hybrid_tables(readable_table_configs(table_configs)[0])
 
 
 def spark_settings(path: str | Path) -> dict[str, str]:

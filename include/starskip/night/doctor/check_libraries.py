@@ -6,12 +6,12 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 from starskip.advisor.run.night import Night
 from starskip.errors import some_of
-from starskip.extras import EXTRAS, missing_extra
+from starskip.extras import EXTRAS, installed_version, missing_extra
 from starskip.night.doctor.check_lake import lake_formats
 from starskip.night.doctor.finding import FAILED, OK, WARNING
 
@@ -24,13 +24,18 @@ _TOLD = ("pyspark", "apache-airflow", "apache-airflow-providers-apache-spark")
 
 def check_versions(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Say which versions are installed, and which of them are not supported."""
-    told = [f"{name} {found}" for name in _TOLD if (found := _version(name))]
-    yield OK, ", ".join([f"starskip {_version('starskip')}", f"Python {platform.python_version()}", *told])
+    told = [f"{name} {found}" for name in _TOLD if (found := installed_version(name))]
+    yield (
+        OK,
+        ", ".join(
+            [f"starskip {installed_version('starskip')}", f"Python {platform.python_version()}", *told]
+        ),
+    )
     for name, bounds in _requirements():
-        found = _version(name)
+        found = installed_version(name)
         if found and not is_within(found, bounds):
             yield WARNING, f"{name} {found} is installed, and Starskip is for {name}{bounds}"
-    if _version("pyspark"):
+    if installed_version("pyspark"):
         yield _java(environment)
 
 
@@ -87,13 +92,6 @@ def _requirements() -> Iterable[tuple[str, str]]:
         lines = []
     found = (_REQUIREMENT.match(line) for line in lines)
     return sorted({(each[1], each[2].strip()) for each in found if each and each[1] != "starskip"})
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return ""
 
 
 def _java(environment: Mapping[str, str]) -> tuple[str, str]:

@@ -17,6 +17,7 @@ from starskip.pinot.segments.segment_files import (
     segment_name,
     table_folders,
 )
+from starskip.pinot.table_config import readable_table_configs
 from starskip.storage.files.first_files import first_files
 
 _MOST_TABLES = 5
@@ -56,14 +57,15 @@ def check_some_segments(night: Night, folders: Mapping[str, str]) -> Iterator[tu
 
 
 def check_table_configs(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Say which tables have a config. Raises ConfigError for one that cannot be read."""
+    """Say which tables have a config, and which configs cannot be read."""
     if not night.segments_root:
         return
     advice = "the report of such a table takes the indexes that its segments hold for those in force"
     if not night.table_config_paths:
         yield WARNING, f"sources.table_configs is not given: {advice}"
         return
-    configs = night.table_configs()
+    configs, problems = readable_table_configs(night.table_config_paths)
+    yield from ((FAILED, str(problem)) for problem in problems)
     tables = with_halves([table for table in folders if _is_wanted(night, table)], configs)
     yield OK, f"{counted(len(configs), 'table config')} read: {some_of(configs)}"
     whole = {without_type(table)[0] for table in configs}

@@ -67,7 +67,7 @@ def sample_log(night: Night, *, of_night: bool) -> LogSample:
     warnings: tuple[str, ...] = ()
     if of_night:
         found = night_logs(night.log_paths, night.run_date, neighbours=reading.read_neighbouring_days)
-        files, warnings = found.files, found.warnings
+        files, warnings = tuple(file.path for file in found.files), found.warnings
         newest = sorted(files, key=lambda file: (night.date_text not in file, file))
     else:
         files = files_of_any_day(night.log_paths)

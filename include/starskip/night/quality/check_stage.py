@@ -83,9 +83,10 @@ def _tables(night: Night, stage: Stage) -> Sequence[str]:
     """Return the tables to judge, including tables for which the stage has published nothing."""
     tables = set(usable_tables(night, stage.artefact, stage.name))
     if stage.name == "collect_segment_metadata":
-        # A table without a readable segment has no facts.
-        damaged = published(night, "damaged_segments")
-        return sorted(tables | {table for table in damaged.tables if night.wants(table)})
+        # A table without a readable segment has no facts, nor has one of the configuration that is absent.
+        damaged, facts = published(night, "damaged_segments"), published(night, stage.artefact)
+        absent = {table for table, part in facts.parts().items() if part.properties.get(FAILED)}
+        return sorted(filter(night.wants, tables | absent | {*damaged.tables}))
     if stage.made_of:
         tables |= set(usable_tables(night, stage.made_of, stage.name))
     if night.tables is None:

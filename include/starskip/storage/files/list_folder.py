@@ -63,7 +63,7 @@ def _object_listing(url: ObjectUrl) -> FolderListing:
         raise SourceError(f"{url}: {error.strerror}", source=str(url)) from None
     folders = tuple(sorted({prefix.rpartition("/")[2] for prefix in listed["common_prefixes"]}))
     files = sorted(
-        (_identity(url, meta) for meta in listed["objects"] if meta["path"] != url.key),
+        (object_identity(url, meta) for meta in listed["objects"] if meta["path"] != url.key),
         key=lambda file: file.path,
     )
     if not folders and not files and url.key:
@@ -71,6 +71,7 @@ def _object_listing(url: ObjectUrl) -> FolderListing:
     return FolderListing(folders, tuple(files))
 
 
-def _identity(url: ObjectUrl, meta: ObjectMeta) -> FileIdentity:
+def object_identity(url: ObjectUrl, meta: ObjectMeta) -> FileIdentity:
+    """Return the identity of an object in the bucket of ``url``."""
     modified_ns = None if meta["e_tag"] else int(meta["last_modified"].timestamp() * 1e9)
     return FileIdentity(str(url._replace(key=meta["path"])), meta["size"], modified_ns, meta["e_tag"])

@@ -11,28 +11,41 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from starskip.errors import MissingSource, SourceError
+from starskip.storage.files.file_identity import FileIdentity, file_identity
 from starskip.storage.files.object_files import object_files
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 
 
 def log_files(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that the paths name, each once and sorted.
+    """Return the files that the paths name, each once and sorted; errors as of ``listed_logs``."""
+    return tuple(file.path for file in listed_logs(paths))
+
+
+def listed_logs(paths: Sequence[str]) -> tuple[FileIdentity, ...]:
+    """Return the files that the paths name with their identities, each once and sorted.
 
     Raises SourceError for a path that names nothing, or neither a file nor a folder. A folder without files
     is an empty log, not an error.
     """
-    found: dict[Path | str, str] = {}
+    found: dict[Path | str, FileIdentity] = {}
     for path in paths:
         url = object_url(path)
         if url is not None:
-            found.update((file, file) for file in _objects(url))
+            found.update((file.path, file) for file in _objects(url))
         else:
             for local in _expanded(path):
-                found.setdefault(local.resolve(), str(local))
-    return tuple(sorted(found.values()))
+                found.setdefault(local.resolve(), _identity(local))
+    return tuple(sorted(found.values(), key=lambda file: file.path))
 
 
-def _objects(url: ObjectUrl) -> list[str]:
+def _identity(path: Path) -> FileIdentity:
+    try:
+        return file_identity(path)
+    except SourceError:
+        return FileIdentity(str(path), 0)  # gone since it was listed; whoever reads it says why
+
+
+def _objects(url: ObjectUrl) -> list[FileIdentity]:
     files = object_files(url)
     if not files:
         raise MissingSource(f"no log file at {url}: check the URL", source=str(url))

@@ -95,6 +95,15 @@ def object_failure(error: Exception) -> ObjectFailure:
     return ObjectFailure(FailureKind.STORE, f"the store cannot be used ({type(error).__name__})")
 
 
+def is_refused_range(error: Exception) -> bool:
+    """Return whether the store may have refused the range that was asked for, and not the object."""
+    text = str(error)
+    status = _first(_STATUS, text)
+    is_known = isinstance(error, exceptions.NotSupportedError) or status in ("416", "501")
+    # Of a store that ignores ranges the library says neither a status nor that it does not answer.
+    return is_known or (type(error) is exceptions.GenericError and not status and "HTTP error" not in text)
+
+
 def _first(pattern: re.Pattern[str], text: str) -> str:
     found = pattern.search(text)
     return found[1] if found else ""

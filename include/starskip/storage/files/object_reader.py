@@ -16,7 +16,7 @@ from obstore import get, head
 from obstore.store import ObjectStore
 
 from starskip.errors import SourceError, SourceOutage
-from starskip.storage.files.object_failure import STORE_ERRORS, FailureKind, object_failure
+from starskip.storage.files.object_failure import STORE_ERRORS, FailureKind, is_refused_range, object_failure
 from starskip.storage.files.object_url import ObjectUrl
 from starskip.storage.files.open_store import open_store
 
@@ -35,7 +35,7 @@ class ObjectReader(io.RawIOBase):
 
     With ``read_ahead`` ranges grow from 256 KiB to 4 MiB, for readers that go forward; without, a read is one
     range of exactly its size, for readers that know where they want to go. The request that looks at the
-    object brings its first range along, or its last ``tail_bytes``: a small object is one request.
+    object brings its first range along, or its last ``tail_bytes``, where the store knows such ranges.
     """
 
     def __init__(self, url: ObjectUrl, *, read_ahead: bool = True, tail_bytes: int = 0) -> None:
@@ -62,7 +62,7 @@ class ObjectReader(io.RawIOBase):
             start, end = found.range
             held = bytes(found.bytes())
         except STORE_ERRORS as error:
-            if object_failure(error).kind not in (FailureKind.STORE, FailureKind.UNSUPPORTED):
+            if not is_refused_range(error):
                 raise
             # An empty object has no range, and Azure none that is counted from the end.
             return head(self._store, self._url.key)

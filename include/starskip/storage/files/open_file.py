@@ -24,6 +24,14 @@ def open_file(path: str) -> BinaryIO:
     return cast(BinaryIO, ObjectReader(url))
 
 
+def file_size(path: str) -> int:
+    """Return the bytes of the file, of which none is read; errors as in ``open_file``."""
+    url = object_url(path)
+    if url is None:
+        return local_path(path).stat().st_size
+    return ObjectReader(url, read_ahead=False).size_bytes
+
+
 def file_head(path: str, length: int) -> tuple[bytes, int]:
     """Return the first ``length`` bytes and the size of the whole file; errors as in ``open_file``."""
     with open_file(path) as file:

@@ -20,7 +20,7 @@ from starskip.advisor.workload.spark_events.event_lines import KEPT_BYTES, event
 from starskip.errors import SourceError
 from starskip.storage.files.list_folder import list_folder
 from starskip.storage.files.log_files import log_files
-from starskip.storage.files.open_file import file_head
+from starskip.storage.files.open_file import file_size
 
 _ROLLED = re.compile(r"events_(\d{1,18})_.+?(\.compact)?")
 _FOLDER = "eventlog_v2_"
@@ -181,6 +181,6 @@ def _head(file: str) -> bytes:
 
 def _size(file: str) -> int:
     try:
-        return file_head(file, 0)[1]
+        return file_size(file)
     except OSError:
         return 0

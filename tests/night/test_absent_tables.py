@@ -1,0 +1,74 @@
+"""A table or a config that is gone stops that table, and the night of all others goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.errors import ConfigError, SourceError
+from starskip.night.quality.check_stage import check_stage
+from starskip.pinot.table_config import table_config_files
+
+pytestmark = [pytest.mark.slow, pytest.mark.quality, pytest.mark.filterwarnings("default")]
+
+CONFIGURED = frozenset({"lineitem", "airlineStats", "dropped"})
+COLLECT = STAGE_NAMES[:1]
+CONFIG = {"tableName": "lineitem_OFFLINE", "tableType": "OFFLINE"}
+
+
+def test_a_configured_table_that_was_dropped_fails_alone(lab: Any) -> None:
+    failed = lab.run_with_gates(lab.night(tables=CONFIGURED))
+    assert "unknown table dropped: " in lab.warnings
+    assert set(failed) == {"dropped"}
+    reports = lab.night().store.snapshot("reports", "2026-11-20")
+    assert set(reports.tables) == {"lineitem", "airlineStats"}
+
+
+def test_a_configured_table_whose_folder_is_empty_fails_alone(lab: Any) -> None:
+    (lab.segments / "dropped").mkdir()
+    night = lab.run(lab.night(tables=CONFIGURED), COLLECT)
+    verdicts = {verdict.table: verdict.passed for verdict in check_stage(night, *COLLECT)}
+    assert verdicts == {"lineitem": True, "airlineStats": True, "dropped": False}
+
+
+@pytest.mark.parametrize("changes", [{"is_of_some": True}, {"tables": frozenset({"dropped", "gone"})}])
+def test_a_table_that_was_asked_for_by_name_or_is_one_of_none_is_an_error(lab: Any, changes: Any) -> None:
+    with pytest.raises(
+        SourceError, match=r"unknown table dropped: .* has segments of airlineStats, lineitem"
+    ):
+        lab.run(lab.night(**{"tables": CONFIGURED, **changes}), COLLECT)
+
+
+def test_configs_that_cannot_be_read_are_named_and_left_out(lab: Any, tmp_path: Path) -> None:
+    contents = {"sound": json.dumps(CONFIG), "none": "{}", "answer": '{"code": 404}', "empty": ""}
+    for name, content in contents.items():
+        (tmp_path / f"{name}.json").write_text(content)
+    paths = [str(tmp_path / f"{name}.json") for name in (*contents, "absent")]
+    night = lab.run(lab.night(table_config_paths=paths), COLLECT)
+    assert set(night.table_configs()) == {"lineitem"}
+    assert all(name in lab.warnings for name in ("none.json", "answer.json", "empty.json", "absent.json"))
+    with pytest.raises(ConfigError, match=r"none\.json: is no table configuration"):
+        lab.run(lab.night(table_config_paths=paths[1:]), COLLECT)
+
+
+def test_a_folder_and_a_glob_stand_for_their_json_files(tmp_path: Path) -> None:
+    for name in ("a_table.json", "b_table.json", "c.json", "notes.md"):
+        (tmp_path / name).write_text("{}")
+
+    def names(path: str) -> list[str]:
+        return [Path(file).name for file in table_config_files(path)]
+
+    assert names(str(tmp_path)) == names(f"{tmp_path}/") == ["a_table.json", "b_table.json", "c.json"]
+    assert names(f"{tmp_path}/*_table.json") == ["a_table.json", "b_table.json"]
+    assert names(f"{tmp_path}/gone.json") == ["gone.json"]
+    for path in (f"{tmp_path}/*.yaml", f"{tmp_path}/*.md"):
+        with pytest.raises(ConfigError, match="no table configuration lies there"):
+            table_config_files(path)
+
+
+def test_a_stage_of_one_table_leaves_absent_tables_alone(lab: Any) -> None:
+    night = lab.run(lab.night(tables=CONFIGURED), STAGE_NAMES[:4])
+    assert {*night.store.snapshot("votes", night.date_text).tables} == {"lineitem", "airlineStats"}
