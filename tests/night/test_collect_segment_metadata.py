@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -87,3 +87,13 @@ def test_facts_are_no_part_of_a_folder_that_somebody_copied_there(aged: Any) -> 
     Path(aged.root / "artefacts" / "table_facts" / "2027-01-01" / "copies").mkdir(parents=True)
     (aged.root / "artefacts" / "table_facts" / "2027-01-01" / "copies" / "x.json").write_text("{}")
     assert aged.night().store.run_dates("table_facts") == ("2026-11-20",)
+
+
+def test_facts_of_a_table_come_from_the_nearest_night_that_has_some(aged: Any) -> None:
+    assert read(aged, 0) == 4
+    # The next night is run for one table first, as where two configurations share a store.
+    some = {"run_date": date(2026, 11, 21), "tables": frozenset({"airlineStats"})}
+    assert read(aged, 24, **some) == 0
+    assert read(aged, 25, run_date=date(2026, 11, 21)) == 0
+    # A backfill of a day before all others knows the segments, too.
+    assert read(aged, 26, run_date=date(2026, 11, 10)) == 0

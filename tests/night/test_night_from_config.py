@@ -168,6 +168,19 @@ def test_modules_are_found_beside_the_configuration(tmp_path: Path, monkeypatch:
     assert files == tuple(str(folder / f"beside_{each}.py") for each in ("a", "b", "types"))
 
 
+def test_a_type_behind_a_name_is_kept_for_halves_of_hybrid_tables_alone(tmp_path: Path) -> None:
+    for folder in ("orders", "clicks_OFFLINE", "visits_OFFLINE", "visits_REALTIME"):
+        (tmp_path / "segments" / folder).mkdir(parents=True)
+    (tmp_path / "t.json").write_text('{"OFFLINE": {"tableName": "t"}, "REALTIME": {"tableName": "t"}}')
+    asked = ["orders_OFFLINE", "clicks_OFFLINE", "visits_OFFLINE", "t_REALTIME", "lake_OFFLINE"]
+    sources = "{segments_root: segments, table_configs: [t.json], lake_tables: {lake_OFFLINE: {path: lake}}}"
+    text = f"store: {{artefacts: a}}\nsources: {sources}\ntables: {asked}\n"
+    night = night_of(tmp_path, text)
+    assert night.tables == {"orders", "clicks", "visits_OFFLINE", "t_REALTIME", "lake_OFFLINE"}
+    assert not night.is_of_some
+    assert night_of(tmp_path, text, tables=asked[:1]).is_of_some
+
+
 def test_a_hybrid_table_is_asked_for_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "t.json").write_text('{"OFFLINE": {"tableName": "t"}, "REALTIME": {"tableName": "t"}}')
     sources = "{log_paths: [l], segments_root: b, table_configs: [t.json]}"

@@ -23,6 +23,7 @@ from starskip.errors import ConfigError, SourceError
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.night_logs import night_logs
 from starskip.night.parse_query_logs import parse_query_logs
+from starskip.pinot.logs.file_day import log_source
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
@@ -68,6 +69,44 @@ def test_a_missing_file_of_the_night_is_told_and_without_neighbours_an_error(log
         names(logs, "broker-{run_date}.log", day=date(2026, 10, 27), neighbours=False)
     with pytest.raises(SourceError, match=r"absent\.log"):
         names(logs, "broker-{run_date}.log", "absent.log")
+
+
+def test_a_broker_that_is_gone_leaves_the_logs_of_the_others(logs):
+    assert names(logs, "broker-{run_date}.log", "gone-{run_date}.log") == (
+        [f"broker-2026-10-{day}.log" for day in (24, 25, 26)],
+        1,
+    )
+    with pytest.raises(SourceError, match=r"no log file at .*gone-2026-10-25\.log"):
+        names(logs, "gone-{run_date}.log", "lost-{run_date}.log")
+
+
+def test_brokers_whose_logs_are_missing_are_named(lab: Any, log_line: Callable[..., str]) -> None:
+    for path in lab.logs.iterdir():
+        path.unlink()
+    line = log_line("lineitem", "SELECT COUNT(*) FROM lineitem")
+    for broker in range(4):
+        for day in (19, 20) if broker < 2 else (19,):
+            lab.log(line.replace("2026/11/20", f"2026/11/{day}"), name=f"broker-{broker}-2026-11-{day}.log")
+    lab.run(lab.night(run_date=date(2026, 11, 19)), STAGE_NAMES[:2])
+    assert lab.warnings == ""
+    lab.run(lab.night(), STAGE_NAMES[:2])
+    assert "no record of the day in logs that had some in the night before: " in lab.warnings
+    assert lab.warnings.endswith("/logs/broker-2, " + str(lab.logs / "broker-3"))
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("logs/broker-3-2026-11-18.log.2.gz", "logs/broker-3"),
+        ("logs/broker-3-2026-11-19.log", "logs/broker-3"),
+        ("logs/2026-11-18/broker-7.log", "logs/broker-7"),
+        ("a/broker.log.1", "a/broker"),
+        ("a/b1.20261118.gz", "a/b1"),
+        ("s3://b/x/2026/11/18/h1/q.jsonl.gz", "s3://b/x/h1/q"),
+    ],
+)
+def test_a_log_is_of_the_broker_that_its_path_names(path: str, source: str) -> None:
+    assert log_source(path) == source
 
 
 @pytest.mark.parametrize("zone", ["Mars/Phobos", "", "../../etc/passwd", "/etc/localtime", "UTC\n", "Europe"])

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts
-from starskip.errors import SourceError, SourceOutage, StorageError, printable
+from starskip.errors import DamagedManifest, SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_only import LAKE_ONLY, absent_tables, find_lake_only
@@ -66,6 +66,8 @@ _LISTED = pa.schema(
 """One row a file of a listing, whose name need not be UTF-8."""
 _KNOWN = ["source_file", "source_identity"]
 _SEGMENTS_AT_ONCE = 256
+_MOST_FORMER_NIGHTS = 8
+"""Nights in which the facts of a table are looked for: a new table has none in any."""
 _NAMED_DAMAGED = 20
 """Damaged segments that a task's warnings name; ``damaged_segments`` has all of them."""
 
@@ -79,7 +81,7 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     lake_only, absent = find_lake_only(night), absent_tables(night)
     folders, warnings = segment_folders(night, lake_only.union(absent))
     warnings = [*unsound, *warnings]
-    former = _former_snapshot(night)
+    former = _former_facts(night, folders)
     try:
         result = _collected(engine, night, folders, (lake_only, absent), former)
     except StorageError as error:
@@ -119,12 +121,30 @@ def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[st
         return {}, [str(error)]  # there is work without them
 
 
-def _former_snapshot(night: Night) -> Snapshot | None:
-    """Return the facts of the newest night so far that has a readable manifest."""
-    for run_date in reversed([d for d in night.store.run_dates(_ARTEFACT) if d <= night.date_text]):
-        if snapshot := night.store.snapshot(_ARTEFACT, run_date):
-            return snapshot
-    return None
+def _former_facts(night: Night, tables: Iterable[str]) -> Snapshot | None:
+    """Return the facts of each table from the nearest night that has some, this one and older ones first.
+
+    A night of some tables lies between nights of all, and a backfill before all others.
+    """
+    dates = night.store.run_dates(_ARTEFACT)
+    older, newer = (
+        [day for day in dates if day <= night.date_text],
+        [day for day in dates if day > night.date_text],
+    )
+    wanted, parts, found = set(tables), dict[str, Part](), None
+    for run_date in [*reversed(older), *newer][:_MOST_FORMER_NIGHTS]:
+        if not wanted:
+            break
+        try:
+            snapshot = night.store.snapshot(_ARTEFACT, run_date)
+        except DamagedManifest:
+            continue
+        if snapshot is not None:
+            found = snapshot
+            here = {name: part for name, part in snapshot.parts(wanted).items() if part.files}
+            parts |= here
+            wanted -= here.keys()
+    return replace(found, manifest=replace(found.manifest, parts=parts)) if found else None
 
 
 def _file_names(snapshot: Snapshot) -> set[str]:

@@ -55,10 +55,12 @@ def night_paths(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the paths of the night, and of the days beside it, that name something, and warnings.
 
-    ``look_up`` raises MissingSource for paths that name nothing; so does this, if no day's path does.
+    ``look_up`` raises MissingSource for paths that name nothing. So does this for a path without a day, and
+    if no path names anything: a broker that is gone leaves a path with a day without a file.
     """
     found: list[str] = []
     warnings: list[str] = []
+    gone: list[MissingSource] = []
     for path in paths:
         of_path = [path.replace(PLACE, day.isoformat()) for day in _days(path, run_date, neighbours)]
         existing, missing = [], []
@@ -69,11 +71,18 @@ def night_paths(
                 missing.append(error)
             else:
                 existing.append(each)
-        if not existing:
+        if not existing and PLACE not in path:
             raise missing[0]
-        if of_path[0] not in existing:
+        if not existing:
+            gone.append(missing[0])
+        elif of_path[0] not in existing:
             warnings.append(f"{missing[0]}; the logs of the days beside it are read")
         found.extend(existing)
+    if gone and not found:
+        raise gone[0]
+    warnings += [
+        f"{error}; nor is there one of the days beside it, and the other logs are read" for error in gone
+    ]
     return tuple(found), tuple(warnings)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, astuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, astuple, replace
 from datetime import date
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import printable
+from starskip.errors import printable, some_of
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
@@ -43,7 +43,7 @@ from starskip.night.log_times import KnownLogs, LogTimes, times_of
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
 from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
-from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.pinot.logs.file_day import log_source, may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
@@ -62,6 +62,9 @@ from starskip.storage.staged_write import StagedWrite
 
 _QUERIES = "queries"
 _REJECTED = "rejected_records"
+_SOURCES = "log_sources"
+"""Property of the records that name no table: where logs with records of the night came from."""
+_MOST_SOURCES = 10_000
 
 _NAMED_STRANGERS = 5
 
@@ -98,6 +101,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     shares = 0
     lengths: dict[str, TextLengths] = {}
     times: dict[str, LogTimes] = {}
+    of_night: set[str] = set()
     for note in map(json.loads, notes_of(messages, _QUERIES)):
         left_out += note.pop("left_out")
         shares += note.pop("shares")
@@ -108,6 +112,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         sampling += SamplingSummary(**note.pop("sampling"))
         for path, of_file in note.pop("lengths").items():
             lengths[path] = lengths.get(path, TextLengths()) + text_lengths_of(of_file)
+        of_night.update(note.pop("of_night"))
         for path, of_file in note.pop("times").items():
             times[path] = times.get(path, LogTimes()) + LogTimes(*of_file)
         summary += LogSummary(**note)
@@ -131,7 +136,13 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         log["sampling"] = asdict(sampling)
     lake = publish_lake_queries(engine, night, staged[1])
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
-    night.publish(_REJECTED, _rejected_parts(night, rejected))
+    sources = sorted({log_source(path) for path in of_night})
+    silent = _silent_sources(night, sources)
+    told_of_log = {_SOURCES: sources[:_MOST_SOURCES]}
+    rejected_parts = _rejected_parts(night, rejected)
+    if NO_TABLE in rejected_parts:
+        rejected_parts[NO_TABLE] = replace(rejected_parts[NO_TABLE], properties=told_of_log)
+    night.publish(_REJECTED, rejected_parts)
     told = {
         table: {LAKE_ONLY: True}
         if table in lake_only
@@ -149,7 +160,12 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     counts = {name: value for name, value in log.items() if isinstance(value, int)}
     if known.left_out:
         counts["log_files_not_read_again"] = len(known.left_out)
-    warnings = [*logs.warnings, *cut_words(cut), *([sampling.words] if sampling.dropped_lines else [])]
+    warnings = [
+        *logs.warnings,
+        *silent,
+        *cut_words(cut),
+        *([sampling.words] if sampling.dropped_lines else []),
+    ]
     warnings += summary.replay_words
     if untimed:
         warnings.append(
@@ -170,6 +186,19 @@ def _earlier_queries(night: Night) -> dict[str, list[int]]:
             if queries := part.rows:
                 found.setdefault(table, []).append(queries)
     return found
+
+
+def _silent_sources(night: Night, sources: Collection[str]) -> list[str]:
+    """Return a warning that names missing logs, if fewer have records than in the night before."""
+    for snapshot in earlier_snapshots(night, _REJECTED):
+        part = snapshot.parts().get(NO_TABLE)
+        before = part.properties.get(_SOURCES, ()) if part else ()
+        missing = set(before).difference(sources)
+        if missing and len(sources) < len(before):
+            names = some_of(missing)
+            return [f"no record of the day in logs that had some in the night before: {names}"]
+        return []
+    return []
 
 
 def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:
@@ -210,6 +239,7 @@ def _write_records(
     outside = untimed = left_out = shares = 0
     lengths: dict[str, TextLengths] = {}
     times: dict[str, LogTimes] = {}
+    of_night: set[str] = set()
     leaves: Counter[str] = Counter()
     for split in splits:
         may_be_tonight = may_be_of_day(split.path, run_date, log_time_zone)
@@ -217,6 +247,7 @@ def _write_records(
             tonight = with_greatest_lengths(batch).filter(is_of_day(batch, run_date, untimed=may_be_tonight))
             times[split.path] = times.get(split.path, LogTimes()) + times_of(batch)
             outside += batch.num_rows - tonight.num_rows
+            of_night.update([split.path] if tonight.num_rows else [])
             summary += log_summary(tonight)
             sampling += sampling_summary(tonight)
             lengths[split.path] = lengths.get(split.path, TextLengths()) + text_lengths(tonight)
@@ -248,6 +279,7 @@ def _write_records(
         "leaves": leaves,
         "strangers": sorted(strangers),
         "sampling": asdict(sampling),
+        "of_night": sorted(of_night),
         "times": {path: astuple(of_file) for path, of_file in times.items()},
         "lengths": {path: of_file.to_json() for path, of_file in lengths.items()},
     }

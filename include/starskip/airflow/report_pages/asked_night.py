@@ -16,7 +16,7 @@ from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.errors import ConfigError, MissingSource, printable
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.experiments import experiment_of
-from starskip.pinot.hybrid_tables import halves_of
+from starskip.pinot.hybrid_tables import halves_of, without_type
 from starskip.settings.night_groups import is_time_zone
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import file_safe
@@ -54,7 +54,7 @@ def _night(dag: NightlyDag, run_date: date, tables: Sequence[str]) -> Night:
         return replace(night, run_date=run_date)
     asked = tables or dag.tables
     # Which tables are hybrid is not known here; of a table that is none, no half has a report.
-    names = {name for table in asked for name in (table, *halves_of(table))}
+    names = {name for table in asked for name in (table, without_type(table)[0], *halves_of(table))}
     return Night(
         run_date,
         ArtefactStore(storage_for(dag.store)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, tzinfo
 from pathlib import Path
@@ -12,13 +12,14 @@ from zoneinfo import ZoneInfo
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.errors import ConfigError, printable
+from starskip.errors import ConfigError, SourceError, printable
 from starskip.lake.format_names import FORMATS
 from starskip.lake.lake_table import LakeTable
 from starskip.night.configuration.checked_overrides import checked_overrides
 from starskip.night.configuration.config_document import ConfigDocument, config_document
-from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
+from starskip.pinot.hybrid_tables import hybrid_tables, with_halves, without_type
 from starskip.pinot.logs.log_formats import log_formats, module_names
+from starskip.pinot.segments.segment_files import segment_tables
 from starskip.pinot.table_config import readable_table_configs, table_config_files
 from starskip.predicates.column_types import named_type
 from starskip.settings import Settings
@@ -75,7 +76,9 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     given_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     table_configs = [file for each in given_configs for file in table_config_files(each)]
     hybrids = _hybrids(table_configs) if asked else frozenset()
-    tables = with_halves(asked, hybrids)
+    log_paths = [document.beside(item) for item in document.texts("sources.log_paths")]
+    segments_root, lake_tables = _segments_root(document), _lake_tables(document)
+    tables = _as_logged(with_halves(asked, hybrids), hybrids, lake_tables, segments_root)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
@@ -85,10 +88,10 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         started_at=arguments.started_at,
         run_id=arguments.run_id,
         tables=frozenset(tables) or None,
-        log_paths=[document.beside(item) for item in document.texts("sources.log_paths")],
-        segments_root=_segments_root(document),
+        log_paths=log_paths,
+        segments_root=segments_root,
         table_config_paths=table_configs,
-        lake_tables=_lake_tables(document),
+        lake_tables=lake_tables,
         event_log_paths=[document.beside(item) for item in document.texts("sources.spark_event_logs")],
         skipping_root=document.beside(document.text("skipping.metadata_root"))
         if document.value("skipping.metadata_root") is not None
@@ -97,7 +100,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         family_modules=families,
         changed=_in_words(settings, arguments.changed),
         is_of_some=bool(arguments.tables)
-        and not (configured and set(tables) >= set(with_halves(configured, hybrids))),
+        and not (configured and set(with_halves(asked, hybrids)) >= set(with_halves(configured, hybrids))),
     )
 
 
@@ -146,6 +149,25 @@ def _in_words(settings: Settings, places: Sequence[str]) -> dict[str, str]:
 def _hybrids(table_configs: Sequence[str]) -> frozenset[str]:
     """Return the hybrid tables; a config that cannot be read is reported by the first stage."""
     return hybrid_tables(readable_table_configs(table_configs)[0])
+
+
+def _as_logged(
+    tables: Sequence[str], hybrids: Collection[str], lake_tables: Collection[str], segments_root: str
+) -> tuple[str, ...]:
+    """Return the names as the log has them: a type stays only behind the halves of hybrid tables.
+
+    Pinot's own tools put it behind each name, of a table of one half, too.
+    """
+    wholes = {name: without_type(name)[0] for name in tables if name not in lake_tables}
+    typed = {name for name, whole in wholes.items() if whole != name and whole not in hybrids}
+    if not typed or not segments_root:
+        return tuple(tables)
+    try:
+        # Halves of a hybrid table without a config show by their folders.
+        typed -= set(segment_tables(segments_root))
+    except SourceError:
+        return tuple(tables)  # the first stage says why
+    return tuple(dict.fromkeys(wholes[name] if name in typed else name for name in tables))
 
 
 def spark_settings(path: str | Path) -> dict[str, str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 _DAY = re.compile(r"(?<!\d)(20\d\d)([-_./]?)(\d\d)\2(\d\d)(?:\d\d|\d{4}|\d{6})?(?!\d)")
+_ENDING = re.compile(r"(?:\.(?:log|txt|json|jsonl|out|\d+|gz|zst))+$")
+_SLASHES = re.compile(r"(?<!:)//+")
 _READ_CHARACTERS = 4_096
 
 
@@ -22,6 +24,17 @@ def file_day(path: str) -> date | None:
         except ValueError:
             continue
     return None
+
+
+def log_source(path: str) -> str:
+    """Return what names the writer of a log file: its path without dates and without numbers of rotation.
+
+    ``logs/broker-3-2026-11-18.log.2.gz`` and ``logs/broker-3-2026-11-19.log`` are of ``logs/broker-3``.
+    """
+    folder, slash, name = path.rpartition("/")
+    matched = _DAY.search(name)
+    kept = name[: matched.start()] if matched else _ENDING.sub("", name)
+    return _SLASHES.sub("/", _DAY.sub("", folder) + slash) + kept.strip("-_.")
 
 
 def may_be_of_day(path: str, run_date: date, log_time_zone: str) -> bool:
