@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -77,8 +79,30 @@ def test_a_connection_that_cannot_be_read_is_named(checked: Any) -> None:
     assert "SECRET" not in str(raised.value)
 
 
-def test_a_database_that_cannot_be_asked_is_a_warning(dag_bag: Any) -> None:
-    """The home of these tests has none."""
-    from starskip.airflow.check_airflow import check_pool
+@pytest.fixture
+def without_database(dag_bag: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A worker's configuration names no database; return where Airflow would begin one."""
+    path = tmp_path / "airflow.db"
+    monkeypatch.setenv("AIRFLOW__DATABASE__SQL_ALCHEMY_CONN", f"sqlite:///{path}")
+    for name in [name for name in os.environ if name.startswith("AIRFLOW_CONN_")]:
+        monkeypatch.delenv(name)
+    return path
 
-    assert [verdict for verdict, _ in check_pool()] == ["warning"]
+
+def test_without_a_database_nothing_is_said_to_be_missing_and_none_is_made(without_database: Path) -> None:
+    from starskip.airflow.check_airflow import check_connections, check_pools
+
+    ((verdict, words),) = check_connections({})
+    assert verdict == "warning"
+    assert "Airflow's database is not reached from here" in words
+    assert list(check_pools("stages")) == []
+    assert not without_database.exists()
+
+
+def test_connections_have_the_names_that_the_dag_gives_them(checked: Any) -> None:
+    from starskip.airflow.check_airflow import check_connections
+
+    checked({}, emr={"conn_type": "spark", "host": "local[2]"}, lake={"conn_type": "aws"})
+    found = list(check_connections(dict(os.environ), "emr", "lake"))
+    assert ("ok", "emr is of type spark") in found
+    assert ("ok", "lake is of type aws") in found

@@ -39,7 +39,7 @@ def tell_assets(context: Mapping[str, Any], night: Night, tables: Collection[str
     """
     run = context["dag_run"]
     try:
-        if night.is_experiment or run.run_type == "backfill" or _is_older(night):
+        if night.is_experiment or run.run_type == "backfill" or is_older(night):
             return 0
         alias = advice_alias(run.dag_id)
         events = [*_new_advice(night, tables), *_built(night, tables)]
@@ -57,7 +57,8 @@ def _quoted(word: str) -> str:
     return re.sub("%[0-9A-F]?$", "", quote(word, safe=",:")[:_LONGEST_NAME])
 
 
-def _is_older(night: Night) -> bool:
+def is_older(night: Night) -> bool:
+    """Return whether a newer night has advice, as where a run of days ago is cleared."""
     from starskip.storage.retention import newest_night
 
     newest = newest_night(night.store.run_dates("recommendations"), night.started_at)

@@ -8,10 +8,13 @@ from contextlib import contextmanager
 from dataclasses import fields
 from importlib import metadata
 from inspect import signature
+from pathlib import Path
 
+from airflow.configuration import conf
 from airflow.models.pool import Pool
 from airflow.sdk import BaseHook
 from airflow.sdk.exceptions import AirflowException
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from starskip.airflow.airflow_database import APPLY_POOL
@@ -20,19 +23,27 @@ from starskip.airflow.nightly_dag import index_advisor_dag
 from starskip.airflow.submitters.submitter import PROVIDERS, provider_of
 from starskip.night.doctor.finding import FAILED, OK, WARNING
 
+_STORE = Connections().store
 _SPARK = str(signature(index_advisor_dag).parameters["spark_conn_id"].default)
 _CONTEXT = "_AIRFLOW_PROCESS_CONTEXT"
 _SEE = "docs/operate.md, Connections"
 
 
-def check_connections(environment: MutableMapping[str, str]) -> Iterator[tuple[str, str]]:
+def check_connections(
+    environment: MutableMapping[str, str], spark: str = _SPARK, store: str = _STORE
+) -> Iterator[tuple[str, str]]:
     """Say which connections there are; put their keys into ``environment``, as each task does.
 
-    Raises ConfigError for one that cannot be read.
+    ``spark``, ``store``: the names that the DAG has for them. Raises ConfigError for one that cannot be read.
     """
+    if not _is_database_here() and not any(name.startswith("AIRFLOW_CONN_") for name in os.environ):
+        # A worker reaches connections through the API server; asked here, SQLite would begin a database.
+        words = "connections and pools are not checked: Airflow's database is not reached from here"
+        yield WARNING, f"{words}; check again where the scheduler runs"
+        return
     with _as_a_server():
-        yield _submitted_by(_type_of(_SPARK))
-        given = (Connections(), PinotConnections())
+        yield _submitted_by(spark, _type_of(spark))
+        given = (Connections(store), PinotConnections())
         for name in (getattr(each, field.name) for each in given for field in fields(each)):
             kind = _type_of(name)
             words = "is not there: the environment counts" if kind is None else f"is of type {kind or 'none'}"
@@ -41,24 +52,33 @@ def check_connections(environment: MutableMapping[str, str]) -> Iterator[tuple[s
             each.use(environment)
 
 
-def _submitted_by(connection_type: str | None) -> tuple[str, str]:
+def _is_database_here() -> bool:
+    """Return whether there may be a database; a file of SQLite's is looked for, a server is not asked."""
+    url = make_url(conf.get_mandatory_value("database", "sql_alchemy_conn"))
+    return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
+
+
+def _submitted_by(name: str, connection_type: str | None) -> tuple[str, str]:
     """Say whether jobs can be submitted by a connection of this type, None for one that is not there."""
     provider = provider_of(connection_type)
     if provider is None:
         found = "is missing or cannot be read" if connection_type is None else f"is of type {connection_type}"
         known = ", ".join(PROVIDERS)
-        return FAILED, f"{_SPARK} {found}, and jobs are submitted by one of type {known}: {_SEE}"
+        return FAILED, f"{name} {found}, and jobs are submitted by one of type {known}: {_SEE}"
     if not any(metadata.distributions(name=provider)):
         needed = f"which needs {provider}: pip install {provider}"
-        return FAILED, f"{_SPARK} is of type {connection_type}, {needed}"
-    return OK, f"{_SPARK} is of type {connection_type}"
+        return FAILED, f"{name} is of type {connection_type}, {needed}"
+    return OK, f"{name} is of type {connection_type}"
 
 
-def check_pool() -> Iterator[tuple[str, str]]:
-    """Say whether the pool of the DAG that applies advice is there."""
+def check_pools(of_stages: str | None = None) -> Iterator[tuple[str, str]]:
+    """Say whether the pool of the DAG that applies advice is there, and the one of the stages, if named."""
+    if not _is_database_here():
+        return
     name, slots, words = APPLY_POOL
     try:
         found = Pool.get_pool(name)
+        stages = Pool.get_pool(of_stages) if of_stages else None
     except SQLAlchemyError as error:
         yield (
             WARNING,
@@ -72,6 +92,11 @@ def check_pool() -> Iterator[tuple[str, str]]:
         )
     else:
         yield OK, f"pool {name} has {found.slots} slot(s)"
+    if stages is not None:
+        yield OK, f"pool {of_stages} has {stages.slots} slot(s)"
+    elif of_stages:
+        # Airflow never schedules a task of a pool that is not there, and only the scheduler's log says so.
+        yield FAILED, f"pool {of_stages} is not there: airflow pools set {of_stages} 4 stages"
 
 
 def _type_of(name: str) -> str | None:

@@ -92,7 +92,13 @@ _LONGEST_LABEL = 250
 """Characters of Airflow's column rendered_map_index, which neither Airflow nor its database cuts."""
 _WITHOUT_INTERVAL = ("@once", "@continuous")
 _USUAL = Connections()
-_TASKS = {"owner": "starskip", "retries": 1, "retry_delay": timedelta(seconds=30)}
+_TASKS = {
+    "owner": "starskip",
+    "retries": 1,
+    "retry_delay": timedelta(seconds=30),
+    # One run is active at a time: a job that hangs would hold up all nights after it, and nobody would hear.
+    "execution_timeout": timedelta(hours=6),
+}
 
 
 def index_advisor_dag(

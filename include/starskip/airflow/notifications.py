@@ -17,6 +17,7 @@ from airflow.sdk.configuration import conf as airflow_conf
 from airflow.sdk.exceptions import AirflowTaskTimeout
 from airflow.sdk.execution_time.timeout import timeout
 
+from starskip.airflow.advice_assets import is_older
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import run_page, run_reports
 from starskip.airflow.task_failure import FAILURE
@@ -99,7 +100,7 @@ def send(notifiers: Sequence[BaseNotifier], context: Any, message: Message) -> s
 
 
 def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:
-    """Yield the messages about a night: of an experiment only its failure, of a backfill none."""
+    """Yield the messages about a night: of a backfill none, of an experiment or an older night its failure."""
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_advice
     from starskip.reports.applied_of_table import refuted_tonight
@@ -117,7 +118,7 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
         what = f"an experiment about {what}" if night and night.is_experiment else what
         told = context["ti"].xcom_pull(task_ids="finish_night", key=PROBLEMS)
         yield from _problems(told or {"failures": [problem], "tables": {}}, what, link)
-    if night is None or night.is_experiment:
+    if night is None or night.is_experiment or is_older(night):
         return
     load_families(night.family_modules)
     if found := new_advice(night):

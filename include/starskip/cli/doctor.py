@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     type=click.DateTime(["%Y-%m-%d"]),
     help="The night whose log must be there, 2026-11-18; the newest day in the log if left out.",
 )
+@click.option("--spark-conn-id", help="Airflow's connection to Spark, if the DAG names another one.")
+@click.option("--store-conn-id", help="Airflow's connection with the keys of the stores, likewise.")
+@click.option("--pool", help="Airflow's pool of the stages, if the DAG names one.")
 @format_option()
-def doctor(config: str, run_date: datetime | None, output: str) -> None:
+def doctor(config: str, run_date: datetime | None, output: str, **names: str | None) -> None:
     """Check a configuration against its logs, segments, stores, versions and connections.
 
     Each line is a check: ok, warning or failed, and what to do. Nothing is changed: the store of artefacts
@@ -37,12 +40,13 @@ def doctor(config: str, run_date: datetime | None, output: str) -> None:
     Examples:
       starskip doctor --config night.yaml
       starskip doctor --config night.yaml --run-date 2026-11-18
+      starskip doctor --config night.yaml --spark-conn-id emr --pool starskip
       starskip doctor --config night.yaml --format json
     """  # noqa: D301 - click reads the character \b as "keep these lines"
     from starskip.night.doctor.finding import FAILED, WARNING
 
     asked = run_date.date() if run_date else None
-    found = list(_findings(config, asked, os.environ))
+    found = list(_findings(config, asked, os.environ, names))
     document = {
         "checks": [{"check": each.check, "verdict": each.verdict, "words": each.words} for each in found],
         "failed": sum(each.verdict == FAILED for each in found),
@@ -53,13 +57,15 @@ def doctor(config: str, run_date: datetime | None, output: str) -> None:
         click.get_current_context().exit(BAD_INPUT)
 
 
-def _findings(config: str, asked: date | None, environment: MutableMapping[str, str]) -> Iterator[Finding]:
+def _findings(
+    config: str, asked: date | None, environment: MutableMapping[str, str], names: Mapping[str, str | None]
+) -> Iterator[Finding]:
     from starskip.night.configuration.night_from_config import NightArguments
     from starskip.night.doctor.examine import configured_night, examine, examine_versions
 
     yield from examine_versions(environment)
     # First, since its connections may have the keys of the stores.
-    yield from _of_airflow(environment)
+    yield from _of_airflow(environment, names)
     now = datetime.now(UTC)
     night, found = configured_night(config, NightArguments(asked or now.date(), "doctor", now), environment)
     yield from found
@@ -67,7 +73,7 @@ def _findings(config: str, asked: date | None, environment: MutableMapping[str, 
         yield from examine(night, asked, environment)
 
 
-def _of_airflow(environment: MutableMapping[str, str]) -> Iterator[Finding]:
+def _of_airflow(environment: MutableMapping[str, str], names: Mapping[str, str | None]) -> Iterator[Finding]:
     from starskip.night.doctor.finding import OK, Finding, findings_of
 
     if find_spec("airflow") is None:
@@ -78,9 +84,11 @@ def _of_airflow(environment: MutableMapping[str, str]) -> Iterator[Finding]:
         yield Finding("Airflow", OK, words)
         return
     with needing_extra("airflow"):
-        from starskip.airflow.check_airflow import check_connections, check_pool
-    yield from findings_of("Airflow", lambda: check_connections(environment))
-    yield from findings_of("Airflow", check_pool)
+        from starskip.airflow.check_airflow import check_connections, check_pools
+    given = {"spark": names["spark_conn_id"], "store": names["store_conn_id"]}
+    named = {place: name for place, name in given.items() if name}
+    yield from findings_of("Airflow", lambda: check_connections(environment, **named))
+    yield from findings_of("Airflow", lambda: check_pools(names["pool"]))
 
 
 def _lines(found: list[Finding]) -> Iterator[str]:
