@@ -26,8 +26,7 @@ from starskip.advisor.selection.stored_question import ARTEFACT, stored_question
 from starskip.execution.local_engine import LocalEngine
 from starskip.night.stage_functions import stage_function
 from starskip.reports.page_links import PageLinks
-from starskip.reports.render_what_if import WhatIf, render_what_if
-from starskip.reports.what_if_answer import AskedSet, what_if_answer
+from starskip.reports.render_what_if import AskedSet, WhatIf, render_what_if, what_if_answer
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.storage_for import storage_for
 

@@ -16,11 +16,11 @@ import pytest
 from deltalake import write_deltalake
 from index_choice import trees_of, with_star_trees
 from settings_with import settings_with
+from starskip.advisor.families.answer import RowSource, TableQueries
 from starskip.advisor.families.star_tree.chosen_trees import chosen_trees
 from starskip.advisor.families.star_tree.recommend.asked_shapes import asked_shapes
 from starskip.advisor.families.star_tree.recommend.star_tree_candidates import (
     StarTreeCandidates,
-    TableRows,
     star_tree_candidates,
 )
 from starskip.advisor.families.star_tree.recommend.star_tree_offer import answer_of
@@ -104,15 +104,10 @@ def offer(
     }
     with TemporaryDirectory() as folder:
         aside = ArtefactStore(storage_for(folder)).staged_write("recommendations", "2026-11-20")
+        listing = partial(list_segments, segments, [table]) if segments else None
         found = star_tree_candidates(
-            EngineTasks(LocalEngine()).run_tasks,
-            aside,
-            table,
-            shapes,
-            overview,
-            TableRows(lake, partial(list_segments, segments, [table]) if segments else None),
-            Settings(),
-            window=window,
+            TableQueries(table, shapes, window, overview, Settings()),
+            RowSource(EngineTasks(LocalEngine()).run_tasks, listing, lake, aside),
         )
         assert list(Path(folder).iterdir()) == []
         return found

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from settings_with import settings_with
 from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
-from starskip.advisor.families.star_tree.proof.scan_bytes import ScanBytes
+from starskip.advisor.families.star_tree.proof.verify_star_trees import ScanBytes
 from starskip.advisor.run.night import StageResult
 from starskip.errors import SourceError, StorageError, exit_code
 from starskip.execution.local_engine import LocalEngine

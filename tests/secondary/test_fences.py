@@ -20,7 +20,7 @@ from starskip.predicates.ordered_values import order_keys
 from starskip.secondary import build_run, open_table, run_files
 from starskip.secondary.check_indexes import UNLIKE, check_indexes
 from starskip.secondary.fences import FENCES, Fences, fences_of
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.lifecycle import create_indexes
 from starskip.secondary.postings import PostingReader
 from starskip.storage.files.bytes_read import counted_bytes

@@ -29,7 +29,7 @@ from starskip.secondary import (
     run_files,
 )
 from starskip.secondary.entries import addresses_in, entries_of, file_of, row_of
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.lifecycle import (
     create_indexes,
     describe_indexes,
@@ -40,8 +40,7 @@ from starskip.secondary.lifecycle import (
 )
 from starskip.secondary.merge_cuts import RunFiles
 from starskip.secondary.merge_segments import MergePart
-from starskip.secondary.run_format import paired
-from starskip.secondary.run_reader import RunReader
+from starskip.secondary.run_reader import RunReader, paired
 from starskip.secondary.secondary_index import Kind, secondary_index
 from starskip.storage.storage import Storage
 

@@ -31,8 +31,7 @@ from starskip.secondary.lifecycle import (
     optimize_indexes,
     refresh_indexes,
 )
-from starskip.secondary.run_format import paired
-from starskip.secondary.run_reader import RunReader
+from starskip.secondary.run_reader import RunReader, paired
 from starskip.secondary.secondary_index import secondary_index
 from starskip.secondary.settings import SecondarySettings
 

@@ -100,7 +100,7 @@ def send(notifiers: Sequence[BaseNotifier], context: Any, message: Message) -> s
 
 
 def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[Message]:
-    """Yield the messages about a night: of a backfill none, of an experiment or an older night its failure."""
+    """Yield the messages about a night: none of a backfill, only failures of an experiment or old night."""
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_advice
     from starskip.reports.applied_of_table import refuted_tonight

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,6 +15,7 @@ from starskip.cli.format_option import echo_result, format_option, output_or_tab
 from starskip.cli.lake_table import of_version
 from starskip.cli.output_option import output_option
 from starskip.cli.progress import progress
+from starskip.cli.shared_options import GRACE_HOURS, of_grace
 from starskip.cli.star_tree_contents import describe, documents
 from starskip.cli.star_tree_store import (
     counted,
@@ -24,8 +25,8 @@ from starskip.cli.star_tree_store import (
     of_table,
     tree_store,
 )
-from starskip.cli.star_tree_vacuum import tidy, vacuum_trees
-from starskip.errors import printable
+from starskip.cli.to_stderr import warn
+from starskip.errors import MissingSource, StorageError, printable
 from starskip.lake.format_names import FORMATS
 from starskip.number_text import size
 
@@ -33,6 +34,63 @@ if TYPE_CHECKING:
     from starskip.star_tree.build.publish_trees import PublishedTrees
     from starskip.star_tree.build.tree_order import TreeOrder
     from starskip.storage.artefact_store import ArtefactStore
+    from starskip.storage.vacuum import VacuumReport
+
+
+@click.command(name="vacuum")
+@of_directory
+@of_grace
+@format_option()
+def vacuum_trees(directory: str, grace_hours: float, output: str) -> None:
+    """Remove the files of former trees, which builds and refreshes have replaced.
+
+    Published trees stay, and so do all files younger than the grace time, by the clock of the store
+    that holds DIR: a build that runs meanwhile is safe if it takes less than the grace time.
+
+    \b
+    Example:
+      starskip star-tree vacuum trees/sales --grace-hours 1
+    """  # noqa: D301
+    from starskip.star_tree.tree_artefact import ARTEFACT
+
+    store = existing_store(directory)
+    if ARTEFACT not in store.artefacts():
+        raise MissingSource(f"{directory}: there is no star-tree; nothing is to be removed", source=directory)
+    removed = _vacuumed(store, grace_hours)
+    for key, reason in removed.left_alone:
+        warn(f"{printable(key)} was left alone: {printable(reason)}", of="vacuum")
+    files = counted(len(removed.removed), "file")
+    echo_result(
+        output,
+        {"files_removed": len(removed.removed), "bytes_removed": removed.removed_bytes},
+        lambda: f"vacuum: {files} removed, {counted(removed.removed_bytes, 'byte')} freed",
+    )
+
+
+def tidy(store: ArtefactStore, directory: str) -> None:
+    """Remove files that were replaced long ago; a failure only warns, since the trees are published."""
+    try:
+        left_alone = _vacuumed(store, GRACE_HOURS).left_alone
+    except StorageError as error:
+        left_alone = ((directory, str(error)),)
+    for key, reason in left_alone:
+        warn(f"{printable(key)} was not tidied: {printable(reason)}", of="star-tree")
+
+
+def _vacuumed(store: ArtefactStore, grace_hours: float) -> VacuumReport:
+    from starskip.star_tree.tree_artefact import ARTEFACT
+    from starskip.storage.store_clock import store_clock
+    from starskip.storage.vacuum import vacuum
+
+    return vacuum(
+        store,
+        now=store_clock(store.storage),
+        grace=timedelta(hours=grace_hours),
+        # Nobody goes back to a former tree.
+        keep_manifests=1,
+        artefacts=[ARTEFACT],
+    )
+
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -113,7 +113,7 @@ def stage_gate(stage: str) -> Gate | None:
 
             return SKIPPING_GATE
         case "refresh_secondary_indexes":
-            from starskip.advisor.families.secondary.secondary_gate import SECONDARY_GATE
+            from starskip.advisor.families.secondary.refresh_secondary_indexes import SECONDARY_GATE
 
             return SECONDARY_GATE
         case "write_report":

@@ -10,7 +10,7 @@ import pyarrow as pa
 from starskip.file_metadata.metadata_files import joined
 from starskip.secondary.access_paths import Path, RangePath
 from starskip.secondary.entries import entries_of, file_of
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.postings import IndexedSegment, PostingReader
 from starskip.secondary.run_reader import RunReader
 from starskip.secondary.secondary_index import Kind

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, equal, order_keys, positions
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 
 KEYS, ROWS, BEFORE = "fence_keys", "fence_rows", "fence_entries"
 """Columns of the table of blocks: lists of keys, of their rows in the block, of the entries before each."""

@@ -14,8 +14,7 @@ from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.predicates.column_name import column_name
 from starskip.secondary.data_file import DataFileOfTable
 from starskip.secondary.postings import IndexedSegment
-from starskip.secondary.run_format import paired
-from starskip.secondary.run_reader import RunReader
+from starskip.secondary.run_reader import RunReader, paired
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.secondary.table_schema import TableSchema, schema_of_text
 from starskip.secondary.table_to_index import SCHEMA

@@ -11,7 +11,25 @@ from starskip.predicates.expression import Expression
 from starskip.predicates.like_pattern import like_parts
 from starskip.predicates.ordered_values import below, is_text, order_keys, ranked
 from starskip.predicates.prefix_bounds import first_after
-from starskip.secondary.key_range import KeyRange
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class KeyRange:
+    """Keys from ``low`` to ``high``, arrays of one value, None if unbounded; or ``of_null``, null alone.
+
+    Two ranges are equal if they are one object, so that a run can keep what it found of each.
+    """
+
+    low: pa.Array | None = None
+    high: pa.Array | None = None
+    low_included: bool = True
+    high_included: bool = True
+    of_null: bool = False
+
+    @property
+    def is_point(self) -> bool:
+        """Return whether it is one key."""
+        return self.low is not None and self.high is not None and self.low.equals(self.high)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from starskip.file_metadata.column_cache import ColumnCache
 from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import is_text, order_keys, ranked
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.run_reader import RunReader
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.storage.manifest import DataFile

@@ -15,7 +15,7 @@ from starskip.file_metadata.metadata_files import read_columns, read_schema, wri
 from starskip.file_metadata.table_metadata import TableMetadata
 from starskip.secondary.merge_cuts import RunFiles, RunsToCut, key_parts
 from starskip.secondary.merge_segments import MergePart, Places, write_places
-from starskip.secondary.run_format import paired
+from starskip.secondary.run_reader import paired
 from starskip.secondary.secondary_index import Kind, secondary_index
 from starskip.storage.manifest import DataFile
 from starskip.storage.staged_write import StagedWrite

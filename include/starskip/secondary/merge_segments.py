@@ -22,7 +22,7 @@ from starskip.predicates.ordered_values import Keys, order_keys, positions, sort
 from starskip.secondary.build_run import merge_runs
 from starskip.secondary.collect_entries import RUN_BYTES
 from starskip.secondary.entries import addresses_in, bitmap_of, file_of, serialised
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.merge_cuts import RunFiles, in_range
 from starskip.secondary.run_files import write_run
 from starskip.secondary.run_reader import RunReader

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from starskip.secondary.fences import FENCES, KEYS, Fences
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.run_reader import RunReader
 
 _IN_DOUBT = 0.1

@@ -24,7 +24,7 @@ from starskip.predicates.ordered_values import valid_mask
 from starskip.secondary.build_run import BLOCK_ROWS
 from starskip.secondary.entries import bitmaps_of, serialised
 from starskip.secondary.fences import fences_of
-from starskip.secondary.run_format import BITMAPS_TOGETHER, FIRST, LAST
+from starskip.secondary.run_reader import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.secondary.secondary_index import Kind, SecondaryIndex
 from starskip.storage.checked_parquet import parquet_writer
 from starskip.storage.manifest import DataFile

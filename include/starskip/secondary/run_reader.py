@@ -18,13 +18,23 @@ from starskip.file_metadata.column_cache import ColumnCache
 from starskip.file_metadata.metadata_files import joined
 from starskip.predicates.ordered_values import Keys, order_keys, positions
 from starskip.secondary.intersection import Addresses, Numbers, Pieces
-from starskip.secondary.key_range import KeyRange
+from starskip.secondary.key_ranges import KeyRange
 from starskip.secondary.keyed_block import BlockBitmaps, KeyedBlock, keyed_block, stretches_of
-from starskip.secondary.run_format import BITMAPS_TOGETHER, FIRST, LAST
 from starskip.storage.checked_parquet import opened_parquet
 from starskip.storage.files.bytes_read import add_bytes_read
 from starskip.storage.manifest import DataFile
 from starskip.storage.storage import Storage
+
+FIRST, LAST = "first_address", "last_address"
+"""The least and the greatest address of a block; null for n-grams, whose blocks are read for single lists."""
+BITMAPS_TOGETHER = 16
+"""Bitmaps of neighbouring blocks in one row group."""
+
+
+def paired(files: Sequence[DataFile]) -> list[tuple[DataFile, DataFile]]:
+    """Return the files of a group in pairs, one for each run: rows and blocks."""
+    return list(zip(files[::2], files[1::2], strict=True))
+
 
 BLOCKS = ColumnCache(1 << 30)
 """Blocks of indexes that this process has read."""

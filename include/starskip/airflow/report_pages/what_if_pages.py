@@ -31,8 +31,7 @@ from starskip.airflow.report_pages.permitted_dags import DECIDING, AskedDag, May
 from starskip.airflow.report_pages.route import READING, Text, page_name_of
 from starskip.errors import ConfigError, StarskipError, printable
 from starskip.reports.published_reports import published_table
-from starskip.reports.render_what_if import render_what_if
-from starskip.reports.what_if_answer import AskedSet, what_if_answer
+from starskip.reports.render_what_if import AskedSet, render_what_if, what_if_answer
 
 _PATH = "/dags/{dag_id}/tables/{name}/{run_date}/what-if"
 _Keys = Annotated[list[Annotated[str, Query(max_length=40)]], Query(max_length=200)]

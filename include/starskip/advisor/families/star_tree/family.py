@@ -32,8 +32,10 @@ def _proof(engine: Engine, night: Night) -> StageResult:
 
 
 def _gates() -> Mapping[str, Gate]:
-    from starskip.advisor.families.star_tree.chosen_trees_gate import CHOSEN_TREES_GATE
-    from starskip.advisor.families.star_tree.proof.verdicts_gate import STAR_TREE_VERDICTS_GATE
+    from starskip.advisor.families.star_tree.proof.verdicts_gate import (
+        CHOSEN_TREES_GATE,
+        STAR_TREE_VERDICTS_GATE,
+    )
 
     return {"select_indexes": CHOSEN_TREES_GATE, "verify_indexes": STAR_TREE_VERDICTS_GATE}
 

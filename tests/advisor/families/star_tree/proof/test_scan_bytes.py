@@ -9,7 +9,7 @@ import pyarrow.csv as csv
 import pyarrow.parquet as pq
 import pytest
 from starskip.advisor.families.star_tree.build_star_trees import build_star_trees
-from starskip.advisor.families.star_tree.proof.scan_bytes import ScanBytes
+from starskip.advisor.families.star_tree.proof.verify_star_trees import ScanBytes
 from starskip.execution.local_engine import LocalEngine
 from starskip.lake.lake_table import LakeTable
 from starskip.star_tree.serving.tree_set import open_trees

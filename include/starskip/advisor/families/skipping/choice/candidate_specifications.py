@@ -1,4 +1,4 @@
-"""Generate the index specifications that are worth measuring for a workload, each with its reason.
+"""Generate the index specifications that are worth measuring for a workload.
 
 See "Extensible Data Skipping", table I. There are more candidates than chosen indexes: their benefit is
 measured, and the one choice selects among them.
@@ -33,11 +33,10 @@ _VALUES_OF_BOOLEAN = 3
 
 @dataclass(frozen=True, slots=True)
 class CandidateIndex:
-    """A specification, the sum of weights of the queries that it may help, and the reason to try it."""
+    """A specification, and the sum of weights of the queries that it may help."""
 
     specification: str
     weight: float
-    reason: str
 
 
 def candidate_specifications(
@@ -59,14 +58,8 @@ def candidate_specifications(
         for column, use in uses.columns.items()
         for candidate in _of_column(column, use, facts.get(column, ColumnMeans()), file_bytes)
     ]
-    found += [
-        CandidateIndex(f"geobox:{','.join(pair)}", weight, "two coordinates are bounded together")
-        for pair, weight in uses.pairs.items()
-    ]
-    found += [
-        CandidateIndex(specification, weight, reason)
-        for (specification, reason), weight in uses.derived.items()
-    ]
+    found += [CandidateIndex(f"geobox:{','.join(pair)}", weight) for pair, weight in uses.pairs.items()]
+    found += [CandidateIndex(specification, weight) for specification, weight in uses.derived.items()]
     return tuple(sorted(found, key=lambda item: (-item.weight, item.specification)))
 
 
@@ -75,25 +68,23 @@ def _of_column(
 ) -> Iterator[CandidateIndex]:
     family = family_of(use.data_type)
     if use.null and facts.has_nulls is not False:
-        yield CandidateIndex(f"nulls:{column}", use.null, "asked for nulls, or for anything but")
+        yield CandidateIndex(f"nulls:{column}", use.null)
     if use.agent_name and family == "string":
-        reason = "compared by the agent's name in it"
-        yield CandidateIndex(f"formatted:{column}:user_agent", use.agent_name, reason)
+        yield CandidateIndex(f"formatted:{column}:user_agent", use.agent_name)
     for metric, weight in use.metrics.items():
-        yield CandidateIndex(f"metricdist:{column}:{metric}", weight, f"asked for near values ({metric})")
+        yield CandidateIndex(f"metricdist:{column}:{metric}", weight)
     if family not in ORDERED:
         return
     prefixed = float(sum(use.prefixes.values()))
     ordered = use.equality + use.inequality + use.range + prefixed
     if ordered:
-        yield CandidateIndex(f"minmax:{column}", ordered, "compared in the order of its values")
+        yield CandidateIndex(f"minmax:{column}", ordered)
     # For equality of texts a value list, or a filter, is better; ranges and prefixes have no filter.
     spans = use.bounded_range + prefixed
     points = use.equality + spans
     if points if family in NUMBERS | TIMES else spans and family in TEXTS:
         for gaps in GAPS:
-            reason = "equality, prefixes and two-sided ranges may lie between its values"
-            yield CandidateIndex(f"gaplist:{column}:{gaps}", points, reason)
+            yield CandidateIndex(f"gaplist:{column}:{gaps}", points)
     yield from _of_equality(column, use, facts, family, file_bytes)
     if family == "string":
         yield from _of_affixes("prefix", column, use.prefixes)
@@ -108,30 +99,26 @@ def _of_equality(
     distinct = _VALUES_OF_BOOLEAN if family == "boolean" else facts.distinct_values
     if distinct is None:
         if use.equality:
-            reason = "equality; how many values a file has is not known"
-            yield CandidateIndex(f"hybrid:{column}", use.equality, reason)
+            yield CandidateIndex(f"hybrid:{column}", use.equality)
         elif exact:
-            yield CandidateIndex(f"valuelist:{column}", exact, "only a list of values can decide it")
+            yield CandidateIndex(f"valuelist:{column}", exact)
         return
     value_bytes = facts.value_bytes if facts.value_bytes is not None else _VALUE_BYTES
     limit = min(hybrid_threshold(file_bytes, 8 * value_bytes), LONGEST_LIST)
     if exact and distinct <= limit:
-        reason = f"{distinct:.0f} values a file: a list is better than a filter up to {limit:.0f}"
-        yield CandidateIndex(f"valuelist:{column}", exact, reason)
+        yield CandidateIndex(f"valuelist:{column}", exact)
     if use.equality and distinct > min(limit / 2, SHORT_LIST):
-        reason = f"equality with {distinct:.0f} values a file, a list is better up to {limit:.0f}"
         # A list may save more, and exceed a budget that a filter fits.
-        yield CandidateIndex(f"bloom:{column}", use.equality, reason)
+        yield CandidateIndex(f"bloom:{column}", use.equality)
         if distinct > limit / 2 and limit >= 1:
             # Files differ: some may have few enough.
-            yield CandidateIndex(f"hybrid:{column}:{int(limit)}", use.equality, reason)
+            yield CandidateIndex(f"hybrid:{column}:{int(limit)}", use.equality)
 
 
 def _of_affixes(kind: str, column: str, lengths: Mapping[int, float]) -> Iterator[CandidateIndex]:
     total = float(sum(lengths.values()))
     for length in sorted({min(each, LONGEST_AFFIX) for each in _quarters(lengths)}):
-        reason = f"patterns of {min(lengths)} to {max(lengths)} characters"
-        yield CandidateIndex(f"{kind}:{column}:{length}", total, reason)
+        yield CandidateIndex(f"{kind}:{column}:{length}", total)
 
 
 def _quarters(lengths: Mapping[int, float]) -> Iterator[int]:

@@ -63,8 +63,8 @@ class WorkloadUses:
 
     columns: dict[str, ColumnUse] = field(default_factory=dict)
     pairs: dict[tuple[str, str], float] = field(default_factory=_sums)
-    derived: dict[tuple[str, str], float] = field(default_factory=_sums)
-    """By specification and reason, the uses of functions of a column."""
+    derived: dict[str, float] = field(default_factory=_sums)
+    """By specification, the uses of functions of a column."""
 
     def use_of(self, column: Column) -> ColumnUse:
         """Return the use of a column, to add to."""
@@ -231,46 +231,43 @@ def _is_first(once: set[object], key: object) -> bool:
 
 
 # The index type itself decides: only an index that has a clause for the predicate is a candidate.
-def derived_uses(predicate: Expression) -> Iterator[tuple[str, str]]:
-    """Yield specifications that serve a predicate without AND and OR, each with its reason."""
+def derived_uses(predicate: Expression) -> Iterator[str]:
+    """Yield specifications that serve a predicate without AND and OR."""
     proposed = dict.fromkeys(
         found
         for _, node in zip(range(_MOST_DERIVED_NODES), nodes(predicate), strict=False)
         if isinstance(node, Call)
         for found in _of_call(node)
     )
-    for specification, reason in proposed:
+    for specification in proposed:
         try:
             is_served = index_from_specification(specification).label(predicate) is not None
         except ConfigError:
             continue
         if is_served:
-            yield specification, reason
+            yield specification
 
 
-def _of_call(call: Call) -> Iterator[tuple[str, str]]:
+def _of_call(call: Call) -> Iterator[str]:
     if call.name.startswith("udf:st_"):
         for each in nodes(call):
             if isinstance(each, Column) and family_of(each.data_type) in _SHAPES:
-                yield f"geometrybox:{column_name(each.path)}", "asked for shapes in a place"
+                yield f"geometrybox:{column_name(each.path)}"
     match call:
         case Call("ArrayContains", (Column() as column, Literal())):
-            yield f"elements:{column_name(column.path)}", "asked for arrays with an element"
+            yield f"elements:{column_name(column.path)}"
         case Call("GetMapValue" | "ElementAt", (Column() as column, Literal() as key)):
-            yield _of_map(column, str(key.python)), "compared by a map's value at a key"
+            yield _of_map(column, str(key.python))
         case Call("GetJsonObject", (Column() as column, Literal() as path)):
-            yield (
-                f"formatted:{column_name(column.path)}:json_path:{path.python}",
-                "compared by a path in JSON",
-            )
+            yield f"formatted:{column_name(column.path)}:json_path:{path.python}"
         case Call("SubstringIndex", (Column() as column, *_)):
-            yield f"formatted:{column_name(column.path)}:email_domain", "compared by the part after the @"
+            yield f"formatted:{column_name(column.path)}:email_domain"
         case Call("Invoke", (Call("ParseUrlEvaluator"), Column() as column, *_)):
-            yield f"formatted:{column_name(column.path)}:url_host", "compared by the host of a URL"
+            yield f"formatted:{column_name(column.path)}:url_host"
         case Call("udf:ip_in_network", (Column() as column, Literal())):
-            yield f"ipnetworks:{column_name(column.path)}", "asked for addresses in a network"
+            yield f"ipnetworks:{column_name(column.path)}"
         case Call("Contains" | "Like", (Column() as column, *_)):
-            yield f"ngrams:{column_name(column.path)}", "asked for texts with a part"
+            yield f"ngrams:{column_name(column.path)}"
 
 
 def _of_map(column: Column, key: str) -> str:

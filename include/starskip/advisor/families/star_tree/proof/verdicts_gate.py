@@ -1,9 +1,10 @@
-"""Expectations of ``verdicts``: star-trees answer as the table does, or within the bounds that they state."""
+"""The gates of star-trees: the advised ones within bounds, the built ones answering as the table does."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from starskip.advisor.families.star_tree.settings import StarTreeSettings
 from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.expectations import (
     Expectation,
@@ -15,7 +16,7 @@ from starskip.advisor.run.expectations import (
     present,
     warn_only,
 )
-from starskip.advisor.run.gate import Gate
+from starskip.advisor.run.gate import Gate, mapping_of, number_of
 from starskip.advisor.run.night import Night
 from starskip.advisor.verification.agreement import ACCEPTED, AGREED
 from starskip.settings import Settings
@@ -61,3 +62,47 @@ def _expectations(_: Settings) -> Sequence[Expectation]:
 
 
 STAR_TREE_VERDICTS_GATE = Gate(_views, _expectations)
+
+
+_TOLERANCE = 1e-6
+
+
+def _views_of_trees(night: Night, table: str) -> Mapping[str, View]:
+    properties = published(night, "recommendations").parts()[table].properties
+    trees = [mapping_of(tree) for tree in properties.get("star_trees") or ()]
+    view = {
+        "star_trees": len(trees),
+        "tree_saving": sum(number_of(tree.get("saving_ratio")) or 0.0 for tree in trees),
+        "tree_bytes": sum(number_of(tree.get("size_bytes")) or 0.0 for tree in trees),
+    }
+    return {"advice": View([view])}
+
+
+def _expectations_of_trees(settings: Settings) -> Sequence[Expectation]:
+    most_trees = settings.of(StarTreeSettings).max_star_trees
+    return (
+        between(
+            "advice",
+            "star_trees",
+            "chosen star-trees of {table}: number",
+            0,
+            most_trees,
+        ),
+        between(
+            "advice",
+            "tree_saving",
+            "predicted saving of the star-trees of {table}: share of all entries",
+            0,
+            1 + _TOLERANCE,
+        ),
+        between(
+            "advice",
+            "tree_bytes",
+            "chosen star-trees of {table}: estimated bytes",
+            0,
+            settings.advice.index_budget_bytes,
+        ),
+    )
+
+
+CHOSEN_TREES_GATE = Gate(_views_of_trees, _expectations_of_trees)

@@ -7,19 +7,19 @@ table, with literals of the log.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from starskip.advisor.families.proof_bytes import proof_bytes
 from starskip.advisor.families.star_tree.build_star_trees import BUILT
-from starskip.advisor.families.star_tree.proof.prove_query import Proof, prove_query
-from starskip.advisor.families.star_tree.proof.scan_bytes import ScanBytes
-from starskip.advisor.families.star_tree.proof.wanted_queries import wanted_queries
+from starskip.advisor.families.star_tree.chosen_trees import chosen_trees, held_trees
+from starskip.advisor.families.star_tree.proof.prove_query import Proof, prove_query, scans_of_proof
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import (
@@ -32,19 +32,26 @@ from starskip.advisor.run.table_by_table import (
 from starskip.advisor.verification.agreement import Agreement
 from starskip.advisor.verification.proofs_within import NotAsked, WantedProof, proofs_within
 from starskip.advisor.verification.unproved_words import unproved_warning
-from starskip.errors import StorageError, printable
+from starskip.advisor.workload.shape_workload import Instance, Literals, ShapeWorkload, workload_shapes
+from starskip.errors import StorageError, UnsupportedQuery, printable
 from starskip.execution.engine import Engine
 from starskip.execution.engine_tasks import EngineTasks
+from starskip.lake.parquet.parquet_footers import each_footer
+from starskip.sql.normalize_sql import masked
+from starskip.sql.query_text import query_text
+from starskip.star_tree.aggregation_query import aggregation_query
 from starskip.star_tree.build.build_tree import RunTasks
 from starskip.star_tree.build.file_digests import damaged_files
 from starskip.star_tree.build.published_trees import data_folder, published_part
-from starskip.star_tree.serving.answer_from_files import answer_from_files
+from starskip.star_tree.build.source_files import RecordedFile
+from starskip.star_tree.serving.answer_from_files import answer_from_files, columns_read
 from starskip.star_tree.serving.answer_sql import answer_sql
-from starskip.star_tree.serving.tree_set import open_trees
+from starskip.star_tree.serving.fitting_tree import FittingTree, fitting_tree
+from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import VERDICTS
-from starskip.storage.snapshot import SnapshotSource
+from starskip.storage.snapshot import Snapshot, SnapshotSource
 
 MAX_SHAPES = 100
 """Shapes of a table that are answered both ways, the shapes that save most: each costs table scans."""
@@ -207,3 +214,92 @@ def _row(
         "tree_ms": proof.tree_ms,
         "scan_ms": proof.scan_ms,
     }
+
+
+_MOST_FOOTERS = 4
+
+
+class ScanBytes:
+    """Costs of queries of one table; a few footers tell what share of its files each column is."""
+
+    def __init__(self, trees: TreeSet) -> None:
+        """Read the footers."""
+        self._types = {field.name: field.type for field in trees.published.schema}
+        self._all_bytes = sum(file.identity.size_bytes for file in trees.recorded)
+        self._shares = _column_shares(trees.recorded)
+
+    def of(self, sql: str) -> int:
+        """Return what the proof of ``sql`` reads of the files, without the documents of trees."""
+        try:
+            columns = columns_read(sql, "pinot", self._types)
+            scans = scans_of_proof(sql)
+        except UnsupportedQuery:
+            # The proof reads nothing either, and says why.
+            return 0
+        # Files of a table format may know a column by another name: then all of them count.
+        ratio = min(sum(self._shares.get(name, 1.0) for name in columns), 1.0)
+        return round(scans * self._all_bytes * ratio)
+
+
+def _column_shares(files: Sequence[RecordedFile]) -> dict[str, float]:
+    """Return each column's share of the bytes of a few evenly spread Parquet files."""
+    few = files[:: -(-len(files) // _MOST_FOOTERS)] if files else ()
+    sizes: dict[str, int] = {}
+    for footer in each_footer([file.identity.path for file in few]):
+        if not isinstance(footer, pq.FileMetaData):
+            return {}
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            for column in map(group.column, range(group.num_columns)):
+                name = column.path_in_schema.partition(".")[0]
+                sizes[name] = sizes.get(name, 0) + column.total_compressed_size
+    all_bytes = sum(file.identity.size_bytes for file in few)
+    shares = {name: size_bytes / all_bytes for name, size_bytes in sizes.items()} if all_bytes else {}
+    # Columns of partitions lie in no file.
+    return {**{name: 0.0 for file in few for name in file.partition}, **shares}
+
+
+def wanted_queries(
+    night: Night, table: str, trees: TreeSet, snapshot_of: SnapshotSource
+) -> Iterator[WantedProof[str]]:
+    """Yield queries of the shapes that a tree claims, or was chosen, to answer, the largest scans first."""
+    workload = snapshot_of("workload", night.date_text)
+    assert workload is not None
+    advised = _advised(table, snapshot_of("recommendations", night.date_text))
+    for shape in sorted(workload_shapes(workload.read_table([table])), key=_most_first):
+        if not (shape.instances and _is_asked(trees, shape, shape.shape_id in advised)):
+            continue
+        saving = shape.entries_scanned - shape.queries * advised.get(shape.shape_id, 0.0)
+        literals = sorted(shape.instances, key=partial(_most_scanned, shape))
+        asked = literals[: night.settings.building.verified_instances]
+        for instance, each in enumerate(asked, start=1):
+            yield WantedProof(shape.shape_id, instance, saving, query_text(shape.skeleton, each))
+
+
+def _advised(table: str, advice: Snapshot | None) -> Mapping[str, float]:
+    """Return the documents that a query of each shape reads of the tree chosen for it, 0 if not estimated."""
+    part = advice.parts([table]).get(table) if advice else None
+    trees = (*chosen_trees(table, part), *held_trees(table, part)) if part else ()
+    return {shape: documents or 0.0 for tree in trees for shape, documents in tree.shapes.items()}
+
+
+def _most_first(shape: ShapeWorkload) -> tuple[int, str]:
+    return -shape.entries_scanned, shape.shape_id
+
+
+def _most_scanned(shape: ShapeWorkload, literals: Literals) -> tuple[int, Literals]:
+    instance: Instance = shape.instances[literals]
+    return (-instance.entries_scanned_in_filter, literals)
+
+
+def _is_asked(trees: TreeSet, shape: ShapeWorkload, is_advised: bool) -> bool:
+    """Return whether a tree has to answer the shape, or says that it can.
+
+    Pinot's trees answer some shapes that Starskip's never do, such as groups by an expression of two columns.
+    """
+    if not shape.is_parsed:
+        return False
+    try:
+        query = aggregation_query(masked(shape.skeleton), "pinot", trees.published.schema.names)
+    except UnsupportedQuery:
+        return False
+    return is_advised or isinstance(fitting_tree(query, trees.trees), FittingTree)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import pyarrow as pa
 
-from starskip.advisor.families.answer import SegmentListing
+from starskip.advisor.families.answer import RowSource, TableQueries
 from starskip.advisor.families.star_tree.recommend.asked_shape import (
     AnswerableShape,
     UnanswerableShape,
@@ -24,34 +24,16 @@ from starskip.advisor.families.star_tree.recommend.segment_sample import column_
 from starskip.advisor.families.star_tree.recommend.table_sample import TableSample
 from starskip.advisor.families.star_tree.recommend.trees_in_force import NO_TREES_IN_FORCE, TreesInForce
 from starskip.advisor.families.star_tree.settings import StarTreeSettings
-from starskip.advisor.workload.shape_entries import ShapeEntries
-from starskip.advisor.workload.shape_workload import ShapeWorkload
-from starskip.errors import MissingExtra, SourceError, StarskipError, TransientError, printable
+from starskip.errors import ConfigError, MissingExtra, SourceError, StarskipError, TransientError, printable
 from starskip.extras import missing_extra
-from starskip.lake.lake_table import LakeTable
 from starskip.pinot.star_tree_rules import star_tree_rules
-from starskip.settings import Settings
-from starskip.star_tree.build.build_tree import RunTasks
+from starskip.star_tree.build.published_trees import known_of_table
 from starskip.star_tree.build.source_table import SourceFile, SourceTable, source_table
 from starskip.star_tree.star_tree_config import StarTreeConfig
-from starskip.storage.staged_write import StagedWrite
 from starskip.tables.table_overview import TableOverview
 
 _MOST_SHAPES = 64
 _MOST_CANDIDATES = 6
-
-
-@dataclass(frozen=True, slots=True)
-class TableRows:
-    """Places of a table's rows: in the lake, which is preferred, or in segments.
-
-    ``segments``: lists the table's segment files. ``known``: facts of the lake table's files, by path, so
-    that these files need not be opened again.
-    """
-
-    lake: LakeTable | None
-    segments: SegmentListing | None = None
-    known: Mapping[str, SourceFile] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,37 +57,26 @@ NO_TREES = StarTreeCandidates()
 
 
 def star_tree_candidates(
-    run_tasks: RunTasks,
-    staged: StagedWrite | None,
-    table: str,
-    shapes: Sequence[ShapeWorkload],
-    overview: TableOverview | None,
-    rows: TableRows,
-    settings: Settings,
-    *,
-    window: Mapping[str, ShapeEntries],
-    known: Sequence[StarTreeConfig] = (),
-    held: TreesInForce = NO_TREES_IN_FORCE,
+    queries: TableQueries, rows: RowSource, held: TreesInForce = NO_TREES_IN_FORCE
 ) -> StarTreeCandidates:
-    """Return the candidates for ``table``.
+    """Return the candidates for the table of ``queries``.
 
-    Tasks read the rows of the lake and pass results on in ``staged``; nothing is left there. ``window``: the
-    entries that all shapes scanned in all nights that vote. ``known``: trees of the last advice.
     ``held``: present trees; the shapes that they answer need no other tree. A failure here does not end the
     night: ``note`` says what could not be read.
     """
+    overview, settings = queries.overview, queries.settings
     missing = missing_extra("star-trees")
     if missing:
         return StarTreeCandidates(note=missing)
-    asked = asked_shapes(shapes, window, settings)
-    total = sum((each.all_entries for each in window.values()), start=0.0)
+    asked = asked_shapes(queries.shapes, queries.window, settings)
+    total = sum((each.all_entries for each in queries.window.values()), start=0.0)
     asked = [each for each in asked if each.shape_id not in held.answered]
     if rows.lake is None and rows.segments is None:
         return StarTreeCandidates(
             total_entries=total, note="there are neither segments nor a lake table to read rows from"
         )
     try:
-        source = _source(rows, run_tasks)
+        source = _source(queries.table, rows)
         types, multi_value = _columns(source, overview)
         if not types:
             return StarTreeCandidates(total_entries=total, note="nothing is known of the table's columns")
@@ -113,7 +84,8 @@ def star_tree_candidates(
         rules, raw = star_tree_rules(settings.scoring.pinot_version), _raw_columns(overview)
         nulls = overview.columns_with_nulls if overview else ()
         parsed = [
-            answerable_shape(each, types, multi_value, table, rules, raw=raw, nulls=nulls) for each in asked
+            answerable_shape(each, types, multi_value, queries.table, rules, raw=raw, nulls=nulls)
+            for each in asked
         ]
         answerable = sorted(
             (each for each in parsed if isinstance(each, AnswerableShape)),
@@ -127,7 +99,7 @@ def star_tree_candidates(
             return StarTreeCandidates((), (), refused, total, 0.0, note)
         if not any(each.dimensions for each in answerable):
             return StarTreeCandidates((), (), refused, total, 0.0, "no query filters or groups by a column")
-        sample = _sample(run_tasks, staged, table, source, rows, overview, answerable)
+        sample = _sample(queries, source, rows, answerable)
         if not sample.parts:
             return StarTreeCandidates(
                 (), (), refused, total, 0.0, "no rows could be read to estimate trees from"
@@ -141,7 +113,7 @@ def star_tree_candidates(
             entries_per_byte=settings.advice.min_gain_ratio
             * total
             / max(settings.of(StarTreeSettings).tree_gain_size_ratio * sample.size_bytes, 1.0),
-            known=known,
+            known=_known_trees(queries),
         )
     except TransientError:
         raise
@@ -150,14 +122,18 @@ def star_tree_candidates(
     return StarTreeCandidates(trees.candidates, trees.refused, refused, total, table_bytes=sample.size_bytes)
 
 
-def _source(rows: TableRows, run_tasks: RunTasks) -> SourceTable | None:
+def _source(table: str, rows: RowSource) -> SourceTable | None:
     """Return the lake table, None if rows of segments are to be read instead."""
     if rows.lake is None:
         return None
     try:
         lake = rows.lake
         return source_table(
-            lake.path, lake.casts, rows.known, file_format=lake.table_format, run_tasks=run_tasks
+            lake.path,
+            lake.casts,
+            _known_files(table, rows),
+            file_format=lake.table_format,
+            run_tasks=rows.run_tasks,
         )
     except (SourceError, MissingExtra) as error:
         # No tree is built from such a table, but Pinot's own trees are advised as if it did not exist.
@@ -186,19 +162,36 @@ def _raw_columns(overview: TableOverview | None) -> frozenset[str]:
 
 
 def _sample(
-    run_tasks: RunTasks,
-    staged: StagedWrite | None,
-    table: str,
-    source: SourceTable | None,
-    rows: TableRows,
-    overview: TableOverview | None,
-    shapes: Sequence[AnswerableShape],
+    queries: TableQueries, source: SourceTable | None, rows: RowSource, shapes: Sequence[AnswerableShape]
 ) -> TableSample:
     used = [each.dimensions for each in shapes if each.dimensions]
     measured = {pair.column for each in shapes for pair in each.pairs} - {"*"}
     if source is not None:
-        assert staged is not None
-        return lake_sample(run_tasks, staged, table, source, used, measured)
-    if overview is None or rows.segments is None:
-        return TableSample(table, (), {}, 0.0, 0.0)
-    return segment_sample(rows.segments(), overview, used)
+        assert rows.staged is not None
+        return lake_sample(rows.run_tasks, rows.staged, queries.table, source, used, measured)
+    if queries.overview is None or rows.segments is None:
+        return TableSample(queries.table, (), {}, 0.0, 0.0)
+    return segment_sample(rows.segments(), queries.overview, used)
+
+
+def _known_trees(queries: TableQueries) -> list[StarTreeConfig]:
+    """Return the trees of the last advice; trees that another version wrote are left out."""
+    found = []
+    for document in queries.last:
+        try:
+            found.append(StarTreeConfig.from_document(document))
+        except ConfigError:
+            continue
+    return found
+
+
+def _known_files(table: str, rows: RowSource) -> Mapping[str, SourceFile]:
+    """Return the facts of its files in the table's published star-trees; none if they cannot be read."""
+    if rows.lake is None or rows.store is None:
+        return {}
+    try:
+        return known_of_table(rows.store, table)
+    except TransientError:
+        raise
+    except StarskipError:
+        return {}

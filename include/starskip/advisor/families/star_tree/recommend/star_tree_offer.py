@@ -3,28 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 
-from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, RowSource, TableQueries
+from starskip.advisor.families.answer import AnswerCandidate, AnswerOffer, TableQueries
 from starskip.advisor.families.index import Index
 from starskip.advisor.families.star_tree.recommend.candidates import CandidateTree
-from starskip.advisor.families.star_tree.recommend.star_tree_candidates import (
-    NO_TREES,
-    StarTreeCandidates,
-    TableRows,
-    star_tree_candidates,
-)
-from starskip.advisor.families.star_tree.recommend.trees_in_force import (
-    TreesInForce,
-    star_trees_in_force,
-    trees_in_force,
-)
+from starskip.advisor.families.star_tree.recommend.star_tree_candidates import NO_TREES, star_tree_candidates
+from starskip.advisor.families.star_tree.recommend.trees_in_force import star_trees_in_force, trees_in_force
 from starskip.advisor.families.star_tree.settings import STAR_TREE_NAME, StarTreeSettings
-from starskip.errors import ConfigError, StarskipError, TransientError
 from starskip.pinot.column_key import INDEX_CONFIG
-from starskip.star_tree.build.published_trees import known_of_table
-from starskip.star_tree.build.source_table import SourceFile
 from starskip.star_tree.star_tree_config import StarTreeConfig
 
 
@@ -33,7 +20,7 @@ def star_tree_offer(queries: TableQueries) -> AnswerOffer:
     settings = queries.settings
     configured = star_trees_in_force(queries.configs, queries.overview)
     held = trees_in_force(configured, queries.shapes, queries.overview, settings, queries.window)
-    found = NO_TREES if queries.rows is None else _candidates(queries, queries.rows, held)
+    found = NO_TREES if queries.rows is None else star_tree_candidates(queries, queries.rows, held)
     return AnswerOffer(
         candidates=tuple(map(answer_of, found.candidates)),
         answered=frozenset(held.answered),
@@ -64,41 +51,3 @@ def answer_of(tree: CandidateTree) -> AnswerCandidate:
 def tree_index(config: StarTreeConfig) -> Index:
     """Return the tree of ``config`` as an index, named by the whole configuration."""
     return Index(STAR_TREE_NAME, json.dumps(config.to_document(), sort_keys=True))
-
-
-def _candidates(queries: TableQueries, rows: RowSource, held: TreesInForce) -> StarTreeCandidates:
-    return star_tree_candidates(
-        rows.run_tasks,
-        rows.staged,
-        queries.table,
-        queries.shapes,
-        queries.overview,
-        TableRows(rows.lake, rows.segments, _known_files(queries.table, rows)),
-        queries.settings,
-        window=queries.window,
-        known=_known_trees(queries),
-        held=held,
-    )
-
-
-def _known_trees(queries: TableQueries) -> list[StarTreeConfig]:
-    """Return the trees of the last advice; trees that another version wrote are left out."""
-    found = []
-    for document in queries.last:
-        try:
-            found.append(StarTreeConfig.from_document(document))
-        except ConfigError:
-            continue
-    return found
-
-
-def _known_files(table: str, rows: RowSource) -> Mapping[str, SourceFile]:
-    """Return the facts of its files in the table's published star-trees; none if they cannot be read."""
-    if rows.lake is None or rows.store is None:
-        return {}
-    try:
-        return known_of_table(rows.store, table)
-    except TransientError:
-        raise
-    except StarskipError:
-        return {}
