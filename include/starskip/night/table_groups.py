@@ -35,7 +35,8 @@ _ON_THE_LAKE = GROUPED[GROUPED.index("select_indexes") : GROUPED.index("write_re
 def table_groups(night: Night) -> list[list[str]]:
     """Return the night's tables in groups of about equal work, at most ``scale.table_groups`` of them.
 
-    Tables of the lake have groups of their own, and so have tables with too many queries for one process.
+    Tables of the lake have groups of their own, and so have tables with too many queries for one process, if
+    there may be so many groups.
     """
     tables = usable_tables(night, "queries", GROUPED[0])
     snapshot = night.store.snapshot("queries", night.date_text)
@@ -45,8 +46,11 @@ def table_groups(night: Night) -> list[list[str]]:
     kinds: dict[tuple[bool, bool], list[str]] = {}
     for table in tables:
         kinds.setdefault((table in night.lake_tables, queries[table] > limit), []).append(table)
+    most = night.settings.scale.table_groups
+    if len(kinds) > most:
+        kinds = {(True, True): list(tables)}
     counts = dict.fromkeys(kinds, 1)
-    while kinds and sum(counts.values()) < night.settings.scale.table_groups:
+    while kinds and sum(counts.values()) < most:
         tables_a_group, fullest = max((len(kinds[kind]) / counts[kind], kind) for kind in kinds)
         if tables_a_group <= _TABLES_A_GROUP:
             break
