@@ -67,3 +67,14 @@ def test_a_task_of_a_group_is_called_after_its_tables() -> None:
     assert tasks.succeeded("score_votes", "b")
     assert not tasks.succeeded("score_votes", "t7")
     assert not tasks.succeeded("select_indexes", "b")
+
+
+def test_a_task_that_took_too_long_says_so() -> None:
+    from airflow.sdk.exceptions import AirflowTaskTimeout
+    from starskip.airflow.task_failure import FAILURE, failing_at_once
+
+    left: dict[str, Any] = {}
+    task = SimpleNamespace(task_id="score_votes", xcom_push=lambda key, value: left.update({key: value}))
+    with pytest.raises(AirflowTaskTimeout), failing_at_once({"ti": task}):
+        raise AirflowTaskTimeout
+    assert left == {FAILURE: "it took longer than its execution_timeout, and was ended"}

@@ -51,7 +51,10 @@ def test_keys_of_a_connection_are_used_and_not_shown(checked: Any) -> None:
     ("spark", "words"),
     [({}, "is missing or cannot be read"), ({"spark_default": {"conn_type": "http"}}, "is of type http")],
 )
-def test_jobs_need_a_connection_to_spark(checked: Any, spark: Any, words: str) -> None:
+def test_jobs_need_a_connection_to_spark(
+    checked: Any, monkeypatch: pytest.MonkeyPatch, spark: Any, words: str
+) -> None:
+    monkeypatch.setattr("starskip.airflow.check_airflow._is_database_here", lambda: True)
     failed = [said for verdict, said in checked({}, **spark) if verdict == "failed"]
     assert failed == [
         f"spark_default {words}, and jobs are submitted by one of type spark, livy, aws, "
@@ -89,12 +92,16 @@ def without_database(dag_bag: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return path
 
 
-def test_without_a_database_nothing_is_said_to_be_missing_and_none_is_made(without_database: Path) -> None:
+def test_without_a_database_nothing_is_said_to_be_missing_and_none_is_made(
+    without_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from starskip.airflow.check_airflow import check_connections, check_pools
 
-    ((verdict, words),) = check_connections({})
-    assert verdict == "warning"
-    assert "Airflow's database is not reached from here" in words
+    monkeypatch.setenv("AIRFLOW_CONN_STARSKIP_STORE", '{"conn_type": "aws"}')
+    found = list(check_connections({}))
+    assert [verdict for verdict, _ in found].count("warning") == 1
+    assert "Airflow's database is not reached from here" in found[0][1]
+    assert ("ok", "starskip_store is of type aws") in found
     assert list(check_pools("stages")) == []
     assert not without_database.exists()
 

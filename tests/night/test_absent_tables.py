@@ -72,3 +72,24 @@ def test_a_folder_and_a_glob_stand_for_their_json_files(tmp_path: Path) -> None:
 def test_a_stage_of_one_table_leaves_absent_tables_alone(lab: Any) -> None:
     night = lab.run(lab.night(tables=CONFIGURED), STAGE_NAMES[:4])
     assert {*night.store.snapshot("votes", night.date_text).tables} == {"lineitem", "airlineStats"}
+
+
+def test_a_config_that_is_damaged_after_the_first_stage_is_an_error(lab: Any, tmp_path: Path) -> None:
+    for name, content in {"sound": json.dumps(CONFIG), "none": "{}"}.items():
+        (tmp_path / f"{name}.json").write_text(content)
+    paths = [str(tmp_path / name) for name in ("sound.json", "none.json")]
+    night = lab.run(lab.night(table_config_paths=paths), STAGE_NAMES[:2])
+    assert set(night.table_configs()) == {"lineitem"}
+    # Half of it is written: the stages of a night must all know the same indexes in force.
+    (tmp_path / "sound.json").write_text('{"tableName": ')
+    with pytest.raises(ConfigError, match=r"sound\.json: is no JSON table configuration"):
+        night.table_configs()
+
+
+def test_a_night_of_lake_tables_goes_on_without_a_table_that_was_dropped(lab: Any, tmp_path: Path) -> None:
+    from starskip.lake.lake_table import LakeTable
+
+    lake = {"events": LakeTable(str(tmp_path / "events"))}
+    night = lab.night(tables=frozenset({"events", "dropped"}), lake_tables=lake)
+    lab.run(night, STAGE_NAMES[:2])
+    assert set(night.store.snapshot("queries", night.date_text).tables) == {"events"}

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from starskip.advisor.run.night import Night
@@ -159,6 +160,12 @@ def test_chosen_days_come_with_the_command_that_runs_them() -> None:
     page = calendar(missing, chosen=Chosen(day, command, may_repeat=True))
     assert 'action="/starskip/dags/nightly/calendar/2026-11-04/repeat" method="post"' in page
     assert 'method="post"' not in calendar(missing, chosen=Chosen(day, command, may_repeat=False))
+
+
+def test_days_of_another_zone_than_utc_are_asked_for_by_their_offsets() -> None:
+    days = [NightDay(date(2026, 3, day), DayState.FAILED) for day in (7, 8)]
+    command = backfill_command("nightly", days, ZoneInfo("America/Los_Angeles"))
+    assert "--from-date 2026-03-07T00:00:00-08:00 --to-date 2026-03-08T23:59:59-07:00 " in command
 
 
 def test_months_end_with_the_asked_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import fields
 from importlib import metadata
 from inspect import signature
@@ -36,13 +36,15 @@ def check_connections(
 
     ``spark``, ``store``: the names that the DAG has for them. Raises ConfigError for one that cannot be read.
     """
-    if not _is_database_here() and not any(name.startswith("AIRFLOW_CONN_") for name in os.environ):
-        # A worker reaches connections through the API server; asked here, SQLite would begin a database.
-        words = "connections and pools are not checked: Airflow's database is not reached from here"
-        yield WARNING, f"{words}; check again where the scheduler runs"
-        return
-    with _as_a_server():
-        yield _submitted_by(spark, _type_of(spark))
+    is_here = _is_database_here()
+    # A worker reaches the database through the API server; asked here as a server, SQLite would begin one.
+    with _as_a_server() if is_here else nullcontext():
+        found = _type_of(spark)
+        if found is None and not is_here:
+            words = f"{spark} is not found: Airflow's database is not reached from here"
+            yield WARNING, f"{words}; check connections and pools again where the scheduler runs"
+        else:
+            yield _submitted_by(spark, found)
         given = (Connections(store), PinotConnections())
         for name in (getattr(each, field.name) for each in given for field in fields(each)):
             kind = _type_of(name)

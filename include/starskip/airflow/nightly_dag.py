@@ -30,10 +30,10 @@ advice stands, and the report says what failed.
 
 **Backfills** advise and build nothing: what is built is current state, and the newest night's alone.
 
-**Which night** a run is about: the param `run_date`; without it the day (UTC) in which the data interval
-starts, or the day before if that is not over when it ends. So the scheduled run of 02:00 is about the day
-before, a backfill about each day that it names, and a manual run about the last complete day. A run without a
-data interval is about the day before it. Running a night again replaces exactly that night.
+**Which night** a run is about: the param `run_date`; without it the day, by the log's zone, in which the
+data interval starts, or the day before if that is not over when it ends. So the scheduled run of 02:00 is
+about the day before, a backfill about each day that it names, and a manual run about the last complete day. A
+run without a data interval is about the day before it. Running a night again replaces exactly that night.
 
 **A run with other settings** than the configuration's is an experiment: its reports are marked and kept
 beside the night's advice, and nothing is built. The param `publish` says otherwise: `yes` publishes all the

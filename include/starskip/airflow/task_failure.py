@@ -9,7 +9,7 @@ from functools import cached_property
 from tempfile import gettempdir
 from typing import Any
 
-from airflow.sdk.exceptions import AirflowException, AirflowFailException
+from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowTaskTimeout
 
 from starskip.advisor.run.stages import GROUPED
 from starskip.airflow.progress_line import show_progress
@@ -44,6 +44,9 @@ def failing_at_once(context: Mapping[str, Any]) -> Iterator[None]:
             context["ti"].xcom_push(key=NO_LOG, value=True)
         failure = AirflowException if isinstance(error, TransientError) else AirflowFailException
         raise failure(str(error)) from None
+    except AirflowTaskTimeout:
+        note_failure(context, "it took longer than its execution_timeout, and was ended")
+        raise
     except OSError as error:
         if not is_full_disk(error):
             raise

@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.night import LEFT_OUT_CONFIGS, Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts
-from starskip.errors import DamagedManifest, SourceError, SourceOutage, StorageError, printable
+from starskip.errors import ConfigError, DamagedManifest, SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_only import LAKE_ONLY, absent_tables, find_lake_only
@@ -77,28 +77,33 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
 
     Tables that lie in the lake alone have facts without a row.
     """
-    unsound = _unsound_configs(night)
+    night, unsound = _with_sound_configs(night)
     lake_only, absent = find_lake_only(night), absent_tables(night)
     folders, warnings = segment_folders(night, lake_only.union(absent))
-    warnings = [*unsound, *warnings]
+    warnings = [*(f"{problem}: it is left out" for problem in unsound), *warnings]
     former = _former_facts(night, folders)
     try:
-        result = _collected(engine, night, folders, (lake_only, absent), former)
+        result = _collected(engine, night, folders, (lake_only, absent), unsound, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # The files of the former night's facts are gone or damaged; the segments themselves still exist.
         warnings.append(f"all segments were read again: {error}")
-        result = _collected(engine, night, folders, (lake_only, absent), None)
+        result = _collected(engine, night, folders, (lake_only, absent), unsound, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _unsound_configs(night: Night) -> list[str]:
-    """Return a warning for each table config that cannot be read; raise ConfigError if none can."""
+def _with_sound_configs(night: Night) -> tuple[Night, list[ConfigError]]:
+    """Return the night with the sound table configs alone, and what is wrong with the others.
+
+    Raises ConfigError if none is sound.
+    """
     configs, problems = readable_table_configs(night.table_config_paths)
     if problems and not configs:
         raise problems[0]
-    return [f"{problem}: it is left out" for problem in problems]
+    unsound = {problem.setting for problem in problems}
+    paths = [path for path in night.table_config_paths if path not in unsound]
+    return replace(night, table_config_paths=paths), problems
 
 
 def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
@@ -156,6 +161,7 @@ def _collected(
     night: Night,
     folders: Mapping[str, str],
     elsewhere: tuple[frozenset[str], Mapping[str, str]],
+    unsound: Sequence[ConfigError],
     former: Snapshot | None,
 ) -> StageResult:
     lake_only, absent = elsewhere
@@ -171,7 +177,9 @@ def _collected(
     # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
     empty = {table: Part(()) for table in {*listed.tables, *lake_only}}
     absent = {**absent, **(listed.problems if night.tables is not None else {})}
-    read_at = {_READ_AT: night.started_at.isoformat()}
+    read_at: dict[str, Any] = {_READ_AT: night.started_at.isoformat()}
+    if unsound:
+        read_at[LEFT_OUT_CONFIGS] = [problem.setting for problem in unsound]
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
     told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
@@ -235,7 +243,7 @@ def _listed(
     notes = [json.loads(note) for note in notes_of(messages, _ARTEFACT)]
     problems = {note["table"]: note["problem"] for note in notes if "problem" in note}
     tables = [note["table"] for note in notes if "problem" not in note]
-    if problems and (night.is_of_some or not tables):
+    if problems and (night.is_of_some or not (tables or night.lake_tables)):
         alone = f"no table below {night.segments_root} has segments"
         words = alone if night.tables is None else next(iter(problems.values()))
         raise SourceError(words, source=night.segments_root)

@@ -8,25 +8,33 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import cache
+from hashlib import blake2b
+from importlib.resources import files
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from starskip.advisor.run.gate import mapping_of
 from starskip.advisor.run.night import Night
-from starskip.errors import StorageError, StorageOutage
-from starskip.extras import installed_version
-from starskip.night.night_logs import NO_TABLE
-from starskip.pinot.logs.file_day import may_be_of_day
+from starskip.errors import StorageError, StorageOutage, some_of
+from starskip.pinot import logs
+from starskip.pinot.logs.file_day import log_source, may_be_of_day
 from starskip.pinot.logs.log_formats import KNOWN_FORMATS, log_formats, module_names
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.files.file_identity import FileIdentity, is_racy
 from starskip.storage.manifest import Part
 
 LOG_TIMES = "log_times"
+_NO_TABLE = "-"
 _READING = "reading"
+_SOURCES = "sources"
+_MOST_SOURCES = 500
+_NIGHTS_OF_SOURCES = 8
 _UNREADABLE = "unreadable_file"
 _MICROSECONDS = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)
@@ -80,7 +88,7 @@ class KnownLogs:
         self._seen_at_ns = time.time_ns()
         formats = log_formats(module_names(night.settings.log.formats))
         self._is_kept = formats == KNOWN_FORMATS
-        known = _kept_times(night) if self._is_kept else {}
+        known, self._earlier_sources = _kept_times(night) if self._is_kept else ({}, {})
         self._known = {each.path: known[each.to_text()] for each in files if each.to_text() in known}
         zone = night.settings.log.time_zone
         self.left_out = {
@@ -92,13 +100,17 @@ class KnownLogs:
 
     @property
     def to_read(self) -> list[FileIdentity]:
-        """Return the files that may hold records of the night."""
+        """Return the files to read: the others are known to hold no record of the night."""
         return [each for each in self._files if each.path not in self.left_out]
 
-    def keep(self, read: Mapping[str, LogTimes]) -> None:
-        """Publish the times of the files that were ``read``, and of those that were left out."""
+    def keep(self, read: Mapping[str, LogTimes], of_night: Collection[str]) -> list[str]:
+        """Publish the times of the files that were ``read``, and of those that were left out.
+
+        ``of_night``: the files with records of the night. Return a warning on brokers that have none, and had
+        some in both of the two nights before.
+        """
         if not self._is_kept or self._night.is_experiment:
-            return
+            return []
         rows = [
             {"file": each.to_text(), "records": times.records, "untimed": times.untimed}
             | {"first_us": times.first_us, "last_us": times.last_us}
@@ -109,36 +121,63 @@ class KnownLogs:
         ]
         night = self._night
         schema = night.store.schemas[LOG_TIMES]
-        files = night.store.staged_write(LOG_TIMES, CURRENT).write(
-            NO_TABLE, pa.Table.from_pylist(rows, schema)
+        written = night.store.staged_write(LOG_TIMES, CURRENT).write(
+            _NO_TABLE, pa.Table.from_pylist(rows, schema)
         )
         night.store.publish(
             LOG_TIMES,
             CURRENT,
-            {NO_TABLE: Part(files, {_READING: _reading(night)})},
+            {_NO_TABLE: Part(written, {_READING: _reading(night), _SOURCES: self._sources(of_night)})},
             replace="all",
             created_at=night.started_at,
             created_by=night.run_id,
         )
+        return self._silent(of_night)
+
+    def _sources(self, of_night: Collection[str]) -> dict[str, list[str]]:
+        """Return the brokers with records by night, of this night and the newest ones."""
+        sources = sorted({log_source(path) for path in of_night})
+        kept: dict[str, Any] = {**self._earlier_sources, self._night.date_text: sources[:_MOST_SOURCES]}
+        return dict(sorted(kept.items())[-_NIGHTS_OF_SOURCES:])
+
+    def _silent(self, of_night: Collection[str]) -> list[str]:
+        days = [(self._night.run_date - timedelta(days=each)).isoformat() for each in (1, 2)]
+        before = [set(self._earlier_sources.get(day, ())) for day in days]
+        missing = set.intersection(*before) - {log_source(path) for path in of_night}
+        words = "no record of the day in logs that had some in the two nights before"
+        return [f"{words}: {some_of(missing)}"] if missing else []
 
 
 def _reading(night: Night) -> str:
     """Return how the log is read: read otherwise, a record may have another time."""
     reading = night.settings.log
-    return json.dumps([installed_version("starskip"), reading.time_zone, reading.message_field])
+    return json.dumps([_parser_digest(), reading.time_zone, reading.message_field])
 
 
-def _kept_times(night: Night) -> dict[str, LogTimes]:
-    """Return the times by the identities of the files."""
+@cache
+def _parser_digest() -> str:
+    """Return a digest of the code that finds records and their times."""
+    digest = blake2b(digest_size=8)
+    for file in sorted(files(logs).iterdir(), key=lambda each: each.name):
+        if file.name.endswith(".py"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _kept_times(night: Night) -> tuple[dict[str, LogTimes], Mapping[str, Sequence[str]]]:
+    """Return the times by the identities of the files, and the brokers with records by night."""
     try:
         snapshot = night.store.snapshot(LOG_TIMES, CURRENT)
-        part = snapshot.parts().get(NO_TABLE) if snapshot else None
-        if snapshot is None or part is None or part.properties.get(_READING) != _reading(night):
-            return {}
+        part = snapshot.parts().get(_NO_TABLE) if snapshot else None
+        if snapshot is None or part is None:
+            return {}, {}
+        sources = mapping_of(part.properties.get(_SOURCES))
+        if part.properties.get(_READING) != _reading(night):
+            return {}, sources
         columns = snapshot.read_table().to_pydict()
     except StorageOutage:
         raise
     except StorageError:
-        return {}  # all files are read again
+        return {}, {}  # all files are read again
     file, *values = (columns[name] for name in ("file", "records", "untimed", "first_us", "last_us"))
-    return {name: LogTimes(*each) for name, *each in zip(file, *values, strict=True)}
+    return {name: LogTimes(*each) for name, *each in zip(file, *values, strict=True)}, sources

@@ -10,13 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from functools import partial
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night
 from starskip.errors import MissingLog, MissingSource
-from starskip.night.lake_only import find_lake_only
+from starskip.night.lake_only import absent_tables, find_lake_only
+from starskip.night.log_times import KnownLogs
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import log_splits
@@ -101,16 +104,21 @@ def look_for_log(night: Night) -> None:
     """
     if not night.log_paths or not night.segments_root:
         return
-    if night.tables is not None and night.tables <= find_lake_only(night):
+    if night.tables is not None and night.tables <= find_lake_only(night).union(absent_tables(night)):
         return
     logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     zone = night.settings.log.time_zone
-    paths = [file.path for file in logs.files]
+    known = KnownLogs(night, logs.files)
+    paths = [file.path for file in known.to_read]
     ordered = sorted(paths, key=lambda path: (night.date_text not in path, path))
-    seen_bytes = outside = 0
+    seen_bytes, outside = 0, sum(each.records for each in known.left_out.values())
     reading = night.settings.log
     formats = module_names(reading.formats)
-    for split in log_splits(ordered, reading.split_bytes, reading.message_field, formats):
+    # A file is opened when the ones before it held nothing of the day.
+    cut = partial(
+        log_splits, split_bytes=reading.split_bytes, message_field=reading.message_field, formats=formats
+    )
+    for split in chain.from_iterable(cut([path]) for path in ordered):
         may_be_tonight = may_be_of_day(split.path, night.run_date, zone)
         for batch in parse_split(split, zone):
             of_night = pc.sum(is_of_day(batch, night.run_date, untimed=may_be_tonight)).as_py() or 0
@@ -118,7 +126,7 @@ def look_for_log(night: Night) -> None:
             if of_night or seen_bytes > _MOST_BYTES:
                 return
             outside += batch.num_rows
-    raise no_log(night, len(paths), outside)
+    raise no_log(night, len(logs.files), outside)
 
 
 def is_of_day(batch: pa.RecordBatch, day: date, *, untimed: bool) -> pa.Array:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, astuple, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, astuple
 from datetime import date
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ import pyarrow.compute as pc
 from starskip.advisor.cost.read_overviews import table_sizes
 from starskip.advisor.run.artefact_rows import earlier_snapshots
 from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.table_by_table import FAILED
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
     TextLengths,
@@ -34,7 +35,7 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import printable, some_of
+from starskip.errors import printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import publish_lake_queries
@@ -43,7 +44,7 @@ from starskip.night.log_times import KnownLogs, LogTimes, times_of
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
 from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
-from starskip.pinot.logs.file_day import log_source, may_be_of_day
+from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
 from starskip.pinot.logs.log_summary import LogSummary, log_summary
@@ -62,10 +63,6 @@ from starskip.storage.staged_write import StagedWrite
 
 _QUERIES = "queries"
 _REJECTED = "rejected_records"
-_SOURCES = "log_sources"
-"""Property of the records that name no table: where logs with records of the night came from."""
-_MOST_SOURCES = 10_000
-
 _NAMED_STRANGERS = 5
 
 
@@ -117,7 +114,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
             times[path] = times.get(path, LogTimes()) + LogTimes(*of_file)
         summary += LogSummary(**note)
     outside += sum(each.records for each in known.left_out.values())
-    known.keep(times)
+    silent = known.keep(times, of_night) if sources else []
     if not summary.records and in_pinot != frozenset():
         # Publishing it would give advice from nothing; the artefact of an earlier run of this night stays.
         raise no_log(night, len(logs.files), outside)
@@ -136,13 +133,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         log["sampling"] = asdict(sampling)
     lake = publish_lake_queries(engine, night, staged[1])
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
-    sources = sorted({log_source(path) for path in of_night})
-    silent = _silent_sources(night, sources)
-    told_of_log = {_SOURCES: sources[:_MOST_SOURCES]}
-    rejected_parts = _rejected_parts(night, rejected)
-    if NO_TABLE in rejected_parts:
-        rejected_parts[NO_TABLE] = replace(rejected_parts[NO_TABLE], properties=told_of_log)
-    night.publish(_REJECTED, rejected_parts)
+    night.publish(_REJECTED, _rejected_parts(night, rejected))
     told = {
         table: {LAKE_ONLY: True}
         if table in lake_only
@@ -188,19 +179,6 @@ def _earlier_queries(night: Night) -> dict[str, list[int]]:
     return found
 
 
-def _silent_sources(night: Night, sources: Collection[str]) -> list[str]:
-    """Return a warning that names missing logs, if fewer have records than in the night before."""
-    for snapshot in earlier_snapshots(night, _REJECTED):
-        part = snapshot.parts().get(NO_TABLE)
-        before = part.properties.get(_SOURCES, ()) if part else ()
-        missing = set(before).difference(sources)
-        if missing and len(sources) < len(before):
-            names = some_of(missing)
-            return [f"no record of the day in logs that had some in the night before: {names}"]
-        return []
-    return []
-
-
 def _together(first: Mapping[str, Part], second: Mapping[str, Part]) -> dict[str, Part]:
     """Return the parts of both by table."""
     both = [(table, part) for parts in (first, second) for table, part in parts.items()]
@@ -220,7 +198,9 @@ def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Par
 def _expected_tables(night: Night) -> frozenset[str] | None:
     """Return the tables with facts of the night; None before it has any."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
-    return frozenset(table for table in snapshot.tables if night.wants(table)) if snapshot else None
+    parts = snapshot.parts() if snapshot else {}
+    found = (name for name, part in parts.items() if night.wants(name) and FAILED not in part.properties)
+    return frozenset(found) if snapshot else None
 
 
 def _write_records(

@@ -76,7 +76,7 @@ def readable_table_configs(
                 for other in others
             ):
                 words = f"{path}: the configuration of table {config.table} is given twice"
-                problems.append(ConfigError(words, setting=config.table))
+                problems.append(ConfigError(words, setting=str(path)))
                 continue
             found[config.table] = (*others, config)
     by_half: dict[str, tuple[TableConfig, ...]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime, time, tzinfo
 from itertools import groupby
 
 from starskip.night.stored_note import StoredNote
@@ -13,6 +13,7 @@ from starskip.reports.night_days import DayState, NightDay
 from starskip.reports.page_links import PageLinks
 from starskip.reports.template_environment import rendered_page
 
+_ENDS_OF_DAYS = ((0, time()), (-1, time(23, 59, 59)))
 _LISTED = 31
 """Days that are listed with their reasons."""
 
@@ -79,12 +80,18 @@ def render_calendar(
     )
 
 
-def backfill_command(dag_id: str, days: Sequence[NightDay]) -> str:
-    """Return the command that runs the days again; days with a report only if all of them have one."""
-    first, last = days[0].run_date.isoformat(), days[-1].run_date.isoformat()
+def backfill_command(dag_id: str, days: Sequence[NightDay], zone: tzinfo = UTC) -> str:
+    """Return the command that runs the days again; days with a report only if all of them have one.
+
+    ``zone``: of the log, whose days these are; Airflow takes instants without an offset as those of UTC.
+    """
+    first, last = days[0].run_date.isoformat(), f"{days[-1].run_date.isoformat()}T23:59:59"
+    if zone != UTC:
+        begin, end = (datetime.combine(days[at].run_date, clock, zone) for at, clock in _ENDS_OF_DAYS)
+        first, last = begin.isoformat(), end.isoformat()
     are_all_good = all(day.state is DayState.REPORTED for day in days)
     return (
-        f"airflow backfill create --dag-id {dag_id} --from-date {first} --to-date {last}T23:59:59 "
+        f"airflow backfill create --dag-id {dag_id} --from-date {first} --to-date {last} "
         f"--max-active-runs 1 --reprocess-behavior {'completed' if are_all_good else 'failed'}"
     )
 

@@ -135,7 +135,9 @@ def decode_segment(sample: SampledSegment, columns: Sequence[str], what: Decodin
 
 
 def _read_rows(columns: int) -> int:
-    return min(_MAX_READ_ROWS, max(_MAX_READ_VALUES // max(columns, 1), _LEAST_READ_ROWS))
+    # Powers of two: one column more or less must not have kept rows decoded again.
+    fitting = 1 << (_MAX_READ_VALUES // max(columns, 1)).bit_length() - 1
+    return min(_MAX_READ_ROWS, max(fitting, _LEAST_READ_ROWS))
 
 
 def decoded_row(table: str, key: str, decoded: DecodedSegment) -> pa.RecordBatch:

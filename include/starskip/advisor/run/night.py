@@ -12,6 +12,8 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
 
+LEFT_OUT_CONFIGS = "left_out_configs"
+"""Property of a table's facts: the table configs that could not be read, of whichever table."""
 ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
@@ -83,8 +85,17 @@ class Night:
         return self.tables is None or table in self.tables
 
     def table_configs(self) -> dict[str, tuple[TableConfig, ...]]:
-        """Return the current configs of the tables that have a sound one."""
-        return readable_table_configs(self.table_config_paths)[0]
+        """Return the current configs of the tables that have a sound one.
+
+        Raises ConfigError for one that cannot be read now, and that the first stage of the night has read.
+        """
+        configs, problems = readable_table_configs(self.table_config_paths)
+        facts = self.store.snapshot("table_facts", self.date_text) if problems else None
+        told = [part.properties.get(LEFT_OUT_CONFIGS, ()) for part in facts.parts().values()] if facts else []
+        for problem in problems if told else ():
+            if not any(problem.setting in left_out for left_out in told):
+                raise problem
+        return configs
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -14,10 +14,9 @@ from starskip.advisor.run.night import Night
 from starskip.airflow.night_request import NIGHT_PARAMS, named_tables, resolve_run_date
 from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.errors import ConfigError, MissingSource, printable
-from starskip.night.configuration.night_from_config import NightArguments, night_from_config
+from starskip.night.configuration.night_from_config import NightArguments, log_zone, night_from_config
 from starskip.night.experiments import experiment_of
 from starskip.pinot.hybrid_tables import halves_of, without_type
-from starskip.settings.night_groups import is_time_zone
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
@@ -81,10 +80,14 @@ def run_date_of(dag: NightlyDag, run: Any) -> date:
     ends = run.data_interval_start, run.data_interval_end, run.run_after
     if named is not None:
         return resolve_run_date(str(named), *ends)
-    zone = (run.conf or {}).get("log.time_zone") or dag.time_zone
-    if not zone:
-        zone = stored_night(dag, ANY_NIGHT).settings.log.time_zone
-    return resolve_run_date(None, *ends, ZoneInfo(zone) if is_time_zone(str(zone)) else UTC)
+    return resolve_run_date(None, *ends, log_zone_of(dag))
+
+
+def log_zone_of(dag: NightlyDag) -> tzinfo:
+    """Return the zone of the log, whose days the nights are, from the DAG or its configuration."""
+    if dag.time_zone or dag.store:
+        return ZoneInfo(dag.time_zone or "UTC")
+    return log_zone(dag.config, {}, os.environ)
 
 
 def tables_of(run: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import partial
 
 from airflow.api.common.trigger_dag import trigger_dag
@@ -14,9 +14,10 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 
 from starskip.airflow.report_pages.alarms import alarms
 from starskip.airflow.report_pages.answers import links_of, page_answer
-from starskip.airflow.report_pages.asked_night import ANY_NIGHT, night_date, stored_night
+from starskip.airflow.report_pages.asked_night import ANY_NIGHT, log_zone_of, night_date, stored_night
 from starskip.airflow.report_pages.changes import PostedForm, field_of, see_other
 from starskip.airflow.report_pages.dag_runs import active_runs
+from starskip.airflow.report_pages.nightly_dags import NightlyDag
 from starskip.airflow.report_pages.permitted_dags import AskedDag, is_permitted
 from starskip.airflow.report_pages.route import READING, Text
 from starskip.errors import MissingSource
@@ -44,14 +45,14 @@ def calendar(
     last: Text = "",
 ) -> Response:
     """Return a year of nights, by default the newest; ``first`` and ``last`` choose days of their own."""
-    night, complete = stored_night(dag, ANY_NIGHT), _last_complete()
+    night, complete = stored_night(dag, ANY_NIGHT), _last_complete(dag)
     asked = _range(first, last or first, complete) if first else ()
     active = active_runs(dag, session)
     chosen = None
     if asked:
         days = night_days(night, asked, active)
         may_start = is_permitted("POST", DagAccessEntity.RUN, dag.dag_id, request, user)
-        chosen = Chosen(days, backfill_command(dag.dag_id, days), may_start)
+        chosen = Chosen(days, backfill_command(dag.dag_id, days, log_zone_of(dag)), may_start)
     end = night_date(until) if until else None
     year = calendar_year(report_nights(night), [*asked[:1], *asked[-1:]], end, complete)
     shown = render_calendar(
@@ -73,7 +74,7 @@ def repeat(
     request: Request, dag: AskedDag, form: PostedForm, run_date: str, user: GetUserDep, session: SessionDep
 ) -> Response:
     """Start a run of this day alone, unless there is one that is not over, and lead to its page."""
-    (day,) = _range(run_date, run_date, _last_complete())
+    (day,) = _range(run_date, run_date, _last_complete(dag))
     if field_of(form, "night") != run_date:
         raise HTTPException(422)
     links = links_of(request, dag)
@@ -92,8 +93,8 @@ def repeat(
     return see_other(links.run(run.run_id))
 
 
-def _last_complete() -> date:
-    return datetime.now(UTC).date() - timedelta(days=1)
+def _last_complete(dag: NightlyDag) -> date:
+    return datetime.now(log_zone_of(dag)).date() - timedelta(days=1)
 
 
 def _range(first: str, last: str, complete: date) -> tuple[date, ...]:

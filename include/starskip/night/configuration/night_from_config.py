@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from starskip.advisor.families.family_settings import family_defaults
 from starskip.advisor.run.night import Night
-from starskip.errors import ConfigError, SourceError, printable
+from starskip.errors import ConfigError, SourceError, SourceOutage, printable
 from starskip.lake.format_names import FORMATS
 from starskip.lake.lake_table import LakeTable
 from starskip.night.configuration.checked_overrides import checked_overrides
@@ -75,10 +75,14 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     asked = arguments.tables or configured
     given_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     table_configs = [file for each in given_configs for file in table_config_files(each)]
-    hybrids = _hybrids(table_configs) if asked else frozenset()
+    configs, problems = readable_table_configs(table_configs) if asked else ({}, [])
+    hybrids = hybrid_tables(configs)
     log_paths = [document.beside(item) for item in document.texts("sources.log_paths")]
     segments_root, lake_tables = _segments_root(document), _lake_tables(document)
-    tables = _as_logged(with_halves(asked, hybrids), hybrids, lake_tables, segments_root)
+    tables = with_halves(asked, hybrids)
+    if not problems:
+        # Where a config is missing, which the first stage says, it is not known which tables are hybrid.
+        tables = _as_logged(tables, hybrids, lake_tables, segments_root)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
@@ -146,11 +150,6 @@ def _in_words(settings: Settings, places: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _hybrids(table_configs: Sequence[str]) -> frozenset[str]:
-    """Return the hybrid tables; a config that cannot be read is reported by the first stage."""
-    return hybrid_tables(readable_table_configs(table_configs)[0])
-
-
 def _as_logged(
     tables: Sequence[str], hybrids: Collection[str], lake_tables: Collection[str], segments_root: str
 ) -> tuple[str, ...]:
@@ -165,6 +164,8 @@ def _as_logged(
     try:
         # Halves of a hybrid table without a config show by their folders.
         typed -= set(segment_tables(segments_root))
+    except SourceOutage:
+        raise
     except SourceError:
         return tuple(tables)  # the first stage says why
     return tuple(dict.fromkeys(wholes[name] if name in typed else name for name in tables))

@@ -34,6 +34,8 @@ def log_source(path: str) -> str:
     folder, slash, name = path.rpartition("/")
     matched = _DAY.search(name)
     kept = name[: matched.start()] if matched else _ENDING.sub("", name)
+    if matched and not kept.strip("-_."):
+        kept = _ENDING.sub("", name[matched.end() :])
     return _SLASHES.sub("/", _DAY.sub("", folder) + slash) + kept.strip("-_.")
 
 
