@@ -77,13 +77,13 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     table_configs = [file for each in given_configs for file in table_config_files(each)]
     configs, problems = readable_table_configs(table_configs) if asked else ({}, [])
     hybrids = hybrid_tables(configs)
+    storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     log_paths = [document.beside(item) for item in document.texts("sources.log_paths")]
     segments_root, lake_tables = _segments_root(document), _lake_tables(document)
     tables = with_halves(asked, hybrids)
     if not problems:
         # Where a config is missing, which the first stage says, it is not known which tables are hybrid.
         tables = _as_logged(tables, hybrids, lake_tables, segments_root)
-    storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
         run_date=arguments.run_date,
