@@ -261,8 +261,7 @@ class ScoringSettings(SettingsGroup):
     )
     max_simulations_per_table: int = setting(
         8_000,
-        "Simulations of a table (queries times segments); beyond, a query is simulated on fewer segments, "
-        "the fewer the less its shape scans.",
+        "Simulations of a table (queries times segments); beyond, a shape has the fewer the less it scans.",
         unit="simulations a table",
         at_least=1,
     )
