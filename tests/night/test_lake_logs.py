@@ -111,7 +111,7 @@ def test_logs_of_several_applications_count_together(tmp_path: Path) -> None:
     write_log(tmp_path, [event(1), event(2)], "app-2")
     night = night_of(tmp_path)
     assert read(night)[1]["sales"] == 4
-    workload = lake_workload(night, "sales", night.store.snapshot)
+    workload = lake_workload(night, "sales")
     assert sorted(query.times for query in workload.queries) == [1, 3]
     assert [shape.queries for shape in workload.shapes.values()] == [4]
 
@@ -219,7 +219,7 @@ def test_a_former_night_counts_less(tmp_path: Path) -> None:
     for day in (date(2026, 11, 19), DAY):
         read(replace(night, run_date=day))
     decay = night.settings.workload.look_back_decay_ratio
-    workload = lake_workload(night, "sales", night.store.snapshot)
+    workload = lake_workload(night, "sales")
     assert sorted(query.weight for query in workload.queries) == pytest.approx(sorted([1 + decay, decay]))
 
 
@@ -227,7 +227,7 @@ def test_no_query_judges_what_was_fitted_to_it_unless_it_is_asked_again(tmp_path
     write_log(tmp_path, [event(7), event(7), *(event(100 + n) for n in range(40))])
     night = night_of(tmp_path)
     read(night)
-    workload = lake_workload(night, "sales", night.store.snapshot)
+    workload = lake_workload(night, "sales")
     fitted, judged = workload.fitted_and_judged()
 
     def asked(of: Any) -> set[Any]:
@@ -244,7 +244,7 @@ def test_a_shape_that_was_asked_once_is_judged(tmp_path: Path) -> None:
     write_log(tmp_path, [event(7)])
     night = night_of(tmp_path)
     read(night)
-    fitted, judged = lake_workload(night, "sales", night.store.snapshot).fitted_and_judged()
+    fitted, judged = lake_workload(night, "sales").fitted_and_judged()
     assert (len(fitted.queries), len(judged.queries)) == (0, 1)
 
 

@@ -96,9 +96,7 @@ def test_nights_advise_and_build_none(table: tuple[str, str]) -> None:
         lake_tables={"t": LakeTable(path, file_format=named)},
         event_log_paths=["events"],
     )
-    measured = measured_secondary(
-        LocalEngine(), night, "t", night.store.snapshot, lambda *_: pytest.fail("nothing is measured")
-    )
+    measured = measured_secondary(LocalEngine(), night, "t", lambda *_: pytest.fail("nothing is measured"))
     assert measured.skips is None
     advice, _ = measured.advise((), 0.0)
     assert str(advice.properties["note"]).startswith(LINE.format(named))

@@ -51,7 +51,7 @@ def advise_skipping_alone(engine: Engine, night: Night, tables: Sequence[str]) -
     """Publish the skipping advice of tables, as select_indexes does."""
     advice, warnings = {}, []
     for table in tables:
-        measured = measured_skipping(engine, night, table, night.store.snapshot, skipped_by_any(()))
+        measured = measured_skipping(engine, night, table, skipped_by_any(()))
         found = chosen(measured.skips) if measured.skips else ChosenAnswers()
         advice[table], problems = measured.advise(found.file_indexes, found.gap_ratio)
         warnings += problems

@@ -53,7 +53,7 @@ from starskip.night.note_applied import note_applied
 from starskip.pinot.table_config import TableConfig
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import RECOMMENDATIONS
-from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.storage.snapshot import Snapshot
 from starskip.tables.table_overview import TableOverview
 
 _MOST_REFUSED = 200
@@ -154,14 +154,15 @@ def _advise_tables(
     night: Night, interval_factors: tuple[float, float], engine: Engine, items: Iterable[_Item]
 ) -> list[_AdvisedTable | _Failed]:
     """Advise on one table after the other."""
-    snapshot_of = cache(night.store.snapshot)
     configs = cache(night.table_configs)
     found: list[_AdvisedTable | _Failed] = []
     for table, overview, faulty in items:
         of_table = configs().get(table, ())
-        advised = partial(_advised, engine, night, snapshot_of, table, overview, of_table, interval_factors)
+        advised = partial(_advised, engine, night, table, overview, of_table, interval_factors)
         try:
-            found.append(_soundly_advised(snapshot_of("votes", night.date_text), table, faulty, advised))
+            found.append(
+                _soundly_advised(night.store.snapshot("votes", night.date_text), table, faulty, advised)
+            )
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -192,7 +193,6 @@ def _soundly_advised(
 def _advised(
     engine: Engine,
     night: Night,
-    snapshot_of: SnapshotSource,
     table: str,
     overview: TableOverview | None,
     configs: Sequence[TableConfig],
@@ -201,15 +201,15 @@ def _advised(
 ) -> _AdvisedTable:
     night = night.without_families(left_out)
     staged = night.store.staged_write("recommendations", night.date_text)
-    past = past_nights(night, table, snapshot_of)
+    past = past_nights(night, table)
     sizes = sizes_of(_rows(night, "index_sizes", table))
-    facts = snapshot_of("table_facts", night.date_text)
+    facts = night.store.snapshot("table_facts", night.date_text)
     families = families_of_night(night)
     measured: dict[str, Measured] = {}
     for family in families.known:
         if family.measured is not None:
             skipped = skipped_by_any(list(measured.values()))
-            measured[family.name] = family.measured().measure(engine, night, table, snapshot_of, skipped)
+            measured[family.name] = family.measured().measure(engine, night, table, skipped)
     advice, tonight = advice_and_votes(
         TableQuestion(
             table,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -127,7 +127,3 @@ def _missing(name: str) -> DamagedFile:
     return DamagedFile(
         f"{name}: is named by the manifest but gone; run the step that wrote it again", location=name
     )
-
-
-SnapshotSource = Callable[[str, str], Snapshot | None]
-"""Gives the snapshot of an artefact and night."""

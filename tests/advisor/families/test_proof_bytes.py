@@ -32,16 +32,16 @@ def test_the_nights_budget_is_shared_by_all_lake_tables_whichever_group_they_are
         lake_tables={f"t{number}": LakeTable("/lake") for number in range(tables)},
         tables=frozenset({"t0"}),
     )
-    assert proof_bytes(night, "t0", night.store.snapshot) == expected
+    assert proof_bytes(night, "t0") == expected
 
 
 def test_a_tables_budget_is_shared_by_the_families_that_have_indexes_on_it(tree_house: Any) -> None:
     night = replace(tree_house.night, settings=settings_with(proof_table_bytes=60))
     publish(night, "star_tree_builds", "failed", "built")
-    assert proof_bytes(night, "sales", night.store.snapshot) == 60
+    assert proof_bytes(night, "sales") == 60
     publish(night, "skipping_builds", "by_hand")
     publish(night, "secondary_builds", "deleted", "not_built")
-    assert proof_bytes(night, "sales", night.store.snapshot) == 30
+    assert proof_bytes(night, "sales") == 30
     publish(night, "secondary_builds", "unchanged")
-    assert proof_bytes(night, "sales", night.store.snapshot) == 20
-    assert proof_bytes(night, "another", night.store.snapshot) == 60
+    assert proof_bytes(night, "sales") == 20
+    assert proof_bytes(night, "another") == 60

@@ -131,7 +131,7 @@ def test_why_nothing_is_advised(nights: SkippingNights, changes: dict[str, Any],
     from starskip.advisor.families.measured import skipped_by_any
     from starskip.advisor.families.secondary.advice.publish_advice import measured_secondary
 
-    found = measured_secondary(nights.engine, night, "sales", night.store.snapshot, skipped_by_any(()))
+    found = measured_secondary(nights.engine, night, "sales", skipped_by_any(()))
     advice, _ = found.advise((), 0.0)
     assert found.skips is None
     assert note in str(advice.properties["note"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +27,7 @@ from starskip.advisor.run.withheld_builds import withheld_builds
 from starskip.errors import MissingExtra, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.storage.manifest import Part
-from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.storage.snapshot import Snapshot
 
 CREATED, REFRESHED, UNCHANGED = "created", "refreshed", "unchanged"
 KEPT = frozenset({CREATED, REFRESHED, UNCHANGED})
@@ -60,7 +59,6 @@ class ChosenIndexes:
     chosen: dict[str, int | None]
     own: set[str]
     note: str | None
-    snapshot_of: SnapshotSource
 
     def wanted(self, active: Sequence[str]) -> list[str]:
         """Return the indexes that the table is to have; ``active``: its present indexes."""
@@ -118,7 +116,6 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     """
     tables = usable_tables(night, builds.advice, builds.stage)
     withheld = withheld_builds(night, builds.advice)
-    snapshot_of = cache(night.store.snapshot)
     staged = night.store.staged_write(builds.artefact, night.date_text)
     parts: dict[str, Part] = {}
     counts = dict.fromkeys(OUTCOMES, 0)
@@ -126,7 +123,7 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     unread: dict[str, str] = {}
     for table in tables:
         try:
-            build = _table_build(night, table, builds, withheld, snapshot_of)
+            build = _table_build(night, table, builds, withheld)
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -143,10 +140,8 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     return StageResult({"tables": len(tables), **counts}, tuple(warnings))
 
 
-def _table_build(
-    night: Night, table: str, builds: LakeBuilds, withheld: str, snapshot_of: SnapshotSource
-) -> TableBuild:
-    advised = snapshot_of(builds.advice, night.date_text)
+def _table_build(night: Night, table: str, builds: LakeBuilds, withheld: str) -> TableBuild:
+    advised = night.store.snapshot(builds.advice, night.date_text)
     assert advised is not None
     note = advised.parts([table])[table].properties.get("note")
     chosen = _chosen(advised, table)
@@ -156,10 +151,10 @@ def _table_build(
     withheld = obstacle or withheld
     if withheld:
         return TableBuild(_unbuilt(table, chosen, NOT_BUILT, withheld), {"note": withheld})
-    own = _own(night, builds.artefact, table, snapshot_of)
+    own = _own(night, builds.artefact, table)
     try:
         with plugin_errors(night):
-            return builds.build(ChosenIndexes(night, table, lake, chosen, own, note, snapshot_of))
+            return builds.build(ChosenIndexes(night, table, lake, chosen, own, note))
     except MissingExtra as error:
         return TableBuild(_unbuilt(table, chosen, NOT_BUILT, str(error)), {"note": str(error)})
     except Exception as error:
@@ -183,10 +178,10 @@ def _unbuilt(table: str, chosen: dict[str, int | None], outcome: str, detail: st
     ]
 
 
-def _own(night: Night, artefact: str, table: str, snapshot_of: SnapshotSource) -> set[str]:
+def _own(night: Night, artefact: str, table: str) -> set[str]:
     """Return the indexes that an earlier run of a night made, by the newest artefact that has any."""
     for run_date in reversed([d for d in night.store.run_dates(artefact) if d <= night.date_text]):
-        snapshot = snapshot_of(artefact, run_date)
+        snapshot = night.store.snapshot(artefact, run_date)
         if snapshot is None or table not in snapshot.tables:
             continue
         rows = snapshot.read_table([table], ["index", "outcome"]).to_pylist()

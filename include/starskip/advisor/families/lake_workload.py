@@ -18,7 +18,6 @@ from starskip.advisor.workload.lake_queries import (
 )
 from starskip.errors import StorageError, StorageOutage, printable
 from starskip.predicates.expression_json import expression_json
-from starskip.storage.snapshot import SnapshotSource
 
 MAX_PREDICATES = 2_000
 """Distinct predicates of a table; others count in the denominator of savings only."""
@@ -71,7 +70,7 @@ class LakeWorkload:
         return replace(self, queries=tuple(sorted(queries, key=lambda query: -query.weight)))
 
 
-def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> LakeWorkload:
+def lake_workload(night: Night, table: str) -> LakeWorkload:
     """Return the workload of ``table``; each night counts ``look_back_decay_ratio`` of the next one.
 
     A night that cannot be read is left out with a warning.
@@ -85,7 +84,7 @@ def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> Lake
             break
         day = (night.run_date - timedelta(days=age)).isoformat()
         try:
-            rows = _rows(table, day, snapshot_of)
+            rows = _rows(night, table, day)
         except StorageOutage:
             raise
         except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
@@ -101,8 +100,8 @@ def lake_workload(night: Night, table: str, snapshot_of: SnapshotSource) -> Lake
     return LakeWorkload(tuple(ordered[:MAX_PREDICATES]), max(unweighed, 0.0), shapes, tuple(warnings))
 
 
-def _rows(table: str, day: str, snapshot_of: SnapshotSource) -> Sequence[Mapping[str, Any]]:
-    snapshot = snapshot_of("lake_queries", day)
+def _rows(night: Night, table: str, day: str) -> Sequence[Mapping[str, Any]]:
+    snapshot = night.store.snapshot("lake_queries", day)
     if snapshot is None or table not in snapshot.tables:
         return []
     rows: list[dict[str, Any]] = merged_lake_queries([snapshot.read_table([table])]).to_pylist()

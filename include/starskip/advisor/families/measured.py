@@ -15,7 +15,6 @@ from starskip.advisor.run.night import Night
 from starskip.execution.engine import Engine
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
-from starskip.storage.snapshot import SnapshotSource
 
 SkippedFiles = Callable[[Expression, pa.Array], Mask]
 """Returns which of the files (paths) indexes skip for a predicate."""
@@ -45,7 +44,7 @@ class MeasuredAdvice:
     takes the advice by table, and returns how many indexes are chosen.
     """
 
-    measure: Callable[[Engine, Night, str, SnapshotSource, SkippedFiles], Measured]
+    measure: Callable[[Engine, Night, str, SkippedFiles], Measured]
     publish: Callable[[Night, Mapping[str, Any]], int]
 
 

@@ -22,7 +22,7 @@ from starskip.advisor.workload.shape_workload import ShapeWorkload, workload_sha
 from starskip.errors import StorageError, StorageOutage, printable
 from starskip.pinot.column_indexes.sorted_column import SORTED_NAME
 from starskip.storage.manifest import Part
-from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.storage.snapshot import Snapshot
 from starskip.tables.table_overview import TableOverview
 
 
@@ -49,11 +49,8 @@ class PastNights:
 NO_PAST = PastNights()
 
 
-def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = None) -> PastNights:
+def past_nights(night: Night, table: str) -> PastNights:
     """Return the votes and the advice on ``table`` in the settings' window before ``night``.
-
-    ``snapshot_of``: by default the store's, asked again for each table; a caller for many tables keeps
-    snapshots.
 
     A night counts if it came to a recommendation; its weight falls by ``look_back_decay_ratio`` a day. The
     newest advice is returned whether its votes count or not. A night that can no longer be read is left out
@@ -63,19 +60,18 @@ def past_nights(night: Night, table: str, snapshot_of: SnapshotSource | None = N
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
     newest: _Advice | None = None
-    snapshot_of = snapshot_of or night.store.snapshot
     for age in range(1, max(settings.look_back_nights, ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
         weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
         if newest is not None and weight <= 0:
             continue
         try:
-            snapshot = snapshot_of("recommendations", day.isoformat())
+            snapshot = night.store.snapshot("recommendations", day.isoformat())
             part = snapshot.parts([table]).get(table) if snapshot else None
             if snapshot is None or part is None or part.properties.get(FAILED):
                 continue
             newest = newest or _advice(snapshot, table, part)
-            votes = _votes_of(snapshot_of, table, day, part.properties) if weight > 0 else None
+            votes = _votes_of(night, table, day, part.properties) if weight > 0 else None
         except StorageOutage:
             raise
         except (StorageError, pa.ArrowInvalid, KeyError, TypeError) as error:
@@ -135,11 +131,9 @@ def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
     return _Advice(chosen, order, kept, entries)
 
 
-def _votes_of(
-    snapshot_of: SnapshotSource, table: str, day: date, properties: Mapping[str, Any]
-) -> NightVotes | None:
-    votes = snapshot_of("votes", day.isoformat())
-    workload = snapshot_of("workload", day.isoformat())
+def _votes_of(night: Night, table: str, day: date, properties: Mapping[str, Any]) -> NightVotes | None:
+    votes = night.store.snapshot("votes", day.isoformat())
+    workload = night.store.snapshot("workload", day.isoformat())
     if votes is None or workload is None:
         return None
     if table not in votes.tables or table not in workload.tables:

@@ -18,7 +18,6 @@ from starskip.advisor.run.table_by_table import failure_words, is_of_one_table, 
 from starskip.errors import StarskipError, StorageOutage, printable
 from starskip.lake.lake_table import LakeTable
 from starskip.storage.manifest import Part
-from starskip.storage.snapshot import SnapshotSource
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -95,12 +94,12 @@ def publish_rows(
     night.publish(artefact, parts)
 
 
-def last_choice(night: Night, table: str, snapshot_of: SnapshotSource, artefact: str) -> list[str]:
+def last_choice(night: Night, table: str, artefact: str) -> list[str]:
     """Return the indexes that the newest advice before ``night``, an ``artefact``, chose; best first."""
     for age in range(1, ADVICE_NIGHTS):
         day = (night.run_date - timedelta(days=age)).isoformat()
         try:
-            snapshot = snapshot_of(artefact, day)
+            snapshot = night.store.snapshot(artefact, day)
             part = snapshot.parts([table]).get(table) if snapshot else None
             if snapshot is None or part is None or part.properties.get("note") is not None:
                 continue

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -36,7 +36,6 @@ from starskip.predicates.expression import Expression
 from starskip.settings import Settings
 from starskip.sql.masking import mask_failure, mask_literals
 from starskip.storage.manifest import Part
-from starskip.storage.snapshot import SnapshotSource
 
 MAX_SHAPES = 25
 """Shapes of a table that run again, the shapes that save most."""
@@ -68,7 +67,6 @@ class Replays:
 def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResult:
     """Publish the verdicts of a family on the night's tables; tables without a built index have none."""
     tables = usable_tables(night, replays.built, "verify_indexes")
-    snapshot_of = cache(night.store.snapshot)
     staged = night.store.staged_write(replays.verdicts, night.date_text)
     parts: dict[str, Part] = {}
     counts: dict[str, int] = {}
@@ -76,7 +74,7 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
     unread: dict[str, str] = {}
     for table in tables:
         try:
-            rows = list(_rows(engine, night, table, replays, snapshot_of))
+            rows = list(_rows(engine, night, table, replays))
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -96,21 +94,19 @@ def publish_replays(engine: Engine, night: Night, replays: Replays) -> StageResu
     return StageResult(counts, (*warnings, *failure_warnings("verify_indexes", unread)))
 
 
-def _rows(
-    engine: Engine, night: Night, table: str, replays: Replays, snapshot_of: SnapshotSource
-) -> Iterator[dict[str, Any]]:
+def _rows(engine: Engine, night: Night, table: str, replays: Replays) -> Iterator[dict[str, Any]]:
     lake, of_lake = night.lake_tables.get(table), skipping_engine(engine)
-    builds = snapshot_of(replays.built, night.date_text)
+    builds = night.store.snapshot(replays.built, night.date_text)
     assert builds is not None
     outcomes = set(builds.read_table([table], ["outcome"])["outcome"].to_pylist())
     if lake is None or of_lake is None or not outcomes & {*KEPT, BY_HAND}:
         return
     serves = replays.serves(builds.parts([table])[table].properties)
-    workload = lake_workload(night, table, snapshot_of)
+    workload = lake_workload(night, table)
     workload = replace(workload, queries=tuple(each for each in workload.queries if serves(each.predicate)))
-    savings = _savings(night, table, replays, snapshot_of)
+    savings = _savings(night, table, replays)
     wanted = _wanted(workload, savings, night.settings.building.verified_instances)
-    budget_bytes = proof_bytes(night, table, snapshot_of)
+    budget_bytes = proof_bytes(night, table)
     with of_lake.replaying(lake, night.skipping_root, night.settings) as ask:
         cost, prove = partial(_cost_bytes, ask), partial(_verdict, ask)
         for each, verdict in proofs_within(wanted, budget_bytes, MAX_SHAPES, cost, prove):
@@ -133,9 +129,9 @@ def _wanted(
             yield WantedProof(shape.shape_id, instance, saving, query)
 
 
-def _savings(night: Night, table: str, replays: Replays, snapshot_of: SnapshotSource) -> dict[str, float]:
+def _savings(night: Night, table: str, replays: Replays) -> dict[str, float]:
     """Return the bytes that all queries of each shape are predicted to save; none where nothing predicts."""
-    found = snapshot_of(replays.savings, night.date_text) if replays.savings else None
+    found = night.store.snapshot(replays.savings, night.date_text) if replays.savings else None
     if found is None or table not in found.tables:
         return {}
     rows = found.read_table([table], ["shape_id", "saving_ratio", "bytes_read"]).to_pylist()

@@ -44,7 +44,7 @@ def _built(engine: SkippingEngine | None, of: ChosenIndexes) -> TableBuild:
         tidy_metadata(location, of.night)
     if not names and not active:
         return TableBuild(properties={"note": of.note})
-    queries = lake_workload(of.night, of.table, of.snapshot_of).queries
+    queries = lake_workload(of.night, of.table).queries
     made = engine.refresh(of.lake, [serving_index(name, queries) for name in names], of.night.skipping_root)
     metadata = open_metadata(location)
     if metadata is None:

@@ -48,7 +48,6 @@ from starskip.secondary.surviving_files import surviving_files
 from starskip.secondary.table_files import full_path, hadoop_path, why_not_indexed
 from starskip.storage.lake_schemas import SECONDARY_ADVICE
 from starskip.storage.local_storage import LocalStorage
-from starskip.storage.snapshot import SnapshotSource
 from starskip.storage.storage_for import storage_for
 
 CANDIDATES = "secondary_candidates"
@@ -73,9 +72,7 @@ def publish_secondary_advice(night: Night, advice: Mapping[str, SecondaryAdvice]
     return sum(row["verdict"] == "chosen" for each in advice.values() for row in each.rows)
 
 
-def measured_secondary(
-    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, skipped: SkippedFiles
-) -> Measured:
+def measured_secondary(engine: Engine, night: Night, table: str, skipped: SkippedFiles) -> Measured:
     """Measure the candidates of a table of the lake; a failure becomes the note of its advice.
 
     ``skipped``: returns the files that candidates for skipping skip for a predicate. The indexes of a table
@@ -83,7 +80,7 @@ def measured_secondary(
     """
 
     def measure(lake: LakeTable) -> Measured | str:
-        return _measured(engine, night, table, lake, snapshot_of, skipped)
+        return _measured(engine, night, table, lake, skipped)
 
     def advice_of(note: str) -> SecondaryAdvice:
         return SecondaryAdvice((), {"note": note})
@@ -96,13 +93,12 @@ def _measured(
     night: Night,
     table: str,
     lake: LakeTable,
-    snapshot_of: SnapshotSource,
     skipped: SkippedFiles,
 ) -> Measured | str:
     why_not = why_not_indexed(lake.file_format)
     if why_not is not None:
         return why_not
-    workload = lake_workload(night, table, snapshot_of)
+    workload = lake_workload(night, table)
     if not workload.queries:
         return "the event logs hold no query of this table"
     settings = night.settings.of(SecondarySettings)
@@ -143,7 +139,7 @@ def _measured(
         sizes,
         choice_limits(night, float(metadata.sizes.sum()) * scale, settings.max_secondary_size_ratio),
         SECONDARY_NAME,
-        last_choice(night, table, snapshot_of, ADVICE),
+        last_choice(night, table, ADVICE),
         scale,
     )
 

@@ -33,7 +33,6 @@ from starskip.lake.lake_table import LakeTable
 from starskip.predicates.expression import Expression
 from starskip.predicates.ordered_values import Mask
 from starskip.storage.lake_schemas import SKIPPING_ADVICE, SKIPPING_SHAPES
-from starskip.storage.snapshot import SnapshotSource
 
 
 def publish_skipping_advice(night: Night, advice: Mapping[str, SkippingAdvice]) -> int:
@@ -44,9 +43,7 @@ def publish_skipping_advice(night: Night, advice: Mapping[str, SkippingAdvice]) 
     return sum(row["verdict"] == "chosen" for each in advice.values() for row in each.advice)
 
 
-def measured_skipping(
-    engine: Engine, night: Night, table: str, snapshot_of: SnapshotSource, _skipped: SkippedFiles
-) -> Measured:
+def measured_skipping(engine: Engine, night: Night, table: str, _skipped: SkippedFiles) -> Measured:
     """Measure the candidates of a table of the lake; a failure becomes the note of its advice.
 
     The indexes of a table without advice stay as they are.
@@ -57,10 +54,10 @@ def measured_skipping(
         of_lake = skipping_engine(engine)
         if of_lake is None:
             return "skipping indexes are measured on Spark alone"
-        workload = lake_workload(night, table, snapshot_of)
+        workload = lake_workload(night, table)
         warnings.extend(workload.warnings)
         with plugin_errors(night):
-            kept = last_choice(night, table, snapshot_of, ADVICE)
+            kept = last_choice(night, table, ADVICE)
             measured = measured_table(of_lake, night, table, lake, workload, kept)
         if isinstance(measured, str):
             return measured

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -51,7 +51,7 @@ from starskip.star_tree.serving.tree_set import TreeSet, open_trees
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.schemas import VERDICTS
-from starskip.storage.snapshot import Snapshot, SnapshotSource
+from starskip.storage.snapshot import Snapshot
 
 MAX_SHAPES = 100
 """Shapes of a table that are answered both ways, the shapes that save most: each costs table scans."""
@@ -96,12 +96,11 @@ def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
     damaged.
     """
     tables = usable_tables(night, "star_tree_builds", "verify_indexes")
-    snapshot_of = cache(night.store.snapshot)
     planned: list[Planned] = []
     failures: dict[str, str] = {}
     for table in tables:
         try:
-            planned.append(_planned(night, table, snapshot_of))
+            planned.append(_planned(night, table))
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -133,17 +132,17 @@ def publish_star_tree_verdicts(engine: Engine, night: Night) -> StageResult:
     return StageResult({"tables": len(tables), "shapes": len(asked), **counts}, tuple(warnings))
 
 
-def _planned(night: Night, table: str, snapshot_of: SnapshotSource) -> Planned:
+def _planned(night: Night, table: str) -> Planned:
     """Return the queries to ask within the table's budget, and those that are not asked."""
-    builds = snapshot_of("star_tree_builds", night.date_text)
+    builds = night.store.snapshot("star_tree_builds", night.date_text)
     assert builds is not None
     rows = builds.read_table([table], ["tree", "outcome"]).to_pylist()
     built = tuple(sorted(row["tree"] for row in rows if row["outcome"] in BUILT))
     if not built:
         return Planned(table, built)
     trees = open_trees(night.store, table, by_any_name=True)
-    wanted = wanted_queries(night, table, trees, snapshot_of)
-    budget_bytes = proof_bytes(night, table, snapshot_of)
+    wanted = wanted_queries(night, table, trees)
+    budget_bytes = proof_bytes(night, table)
     # Tasks ask them all at once: each is charged what it is expected to read.
     found = proofs_within(wanted, budget_bytes, MAX_SHAPES, ScanBytes(trees).of, lambda _: (None, None))
     return Planned(table, built, tuple(found))
@@ -258,13 +257,11 @@ def _column_shares(files: Sequence[RecordedFile]) -> dict[str, float]:
     return {**{name: 0.0 for file in few for name in file.partition}, **shares}
 
 
-def wanted_queries(
-    night: Night, table: str, trees: TreeSet, snapshot_of: SnapshotSource
-) -> Iterator[WantedProof[str]]:
+def wanted_queries(night: Night, table: str, trees: TreeSet) -> Iterator[WantedProof[str]]:
     """Yield queries of the shapes that a tree claims, or was chosen, to answer, the largest scans first."""
-    workload = snapshot_of("workload", night.date_text)
+    workload = night.store.snapshot("workload", night.date_text)
     assert workload is not None
-    advised = _advised(table, snapshot_of("recommendations", night.date_text))
+    advised = _advised(table, night.store.snapshot("recommendations", night.date_text))
     for shape in sorted(workload_shapes(workload.read_table([table])), key=_most_first):
         if not (shape.instances and _is_asked(trees, shape, shape.shape_id in advised)):
             continue
