@@ -89,13 +89,13 @@ class KnownLogs:
         formats = log_formats(module_names(night.settings.log.formats))
         self._is_kept = formats == KNOWN_FORMATS
         known, self._earlier_sources = _kept_times(night) if self._is_kept else ({}, {})
-        self._known = {each.path: known[each.to_text()] for each in files if each.to_text() in known}
         zone = night.settings.log.time_zone
         self.left_out = {
-            path: times
-            for path, times in self._known.items()
-            if times.lacks(night.run_date)
-            and not (times.untimed and may_be_of_day(path, night.run_date, zone))
+            each.path: times
+            for each in files
+            if (times := known.get(each.to_text())) is not None
+            and times.lacks(night.run_date)
+            and not (times.untimed and may_be_of_day(each.path, night.run_date, zone))
         }
 
     @property
@@ -111,11 +111,12 @@ class KnownLogs:
         """
         if not self._is_kept or self._night.is_experiment:
             return []
+        known = {**read, **self.left_out}
         rows = [
             {"file": each.to_text(), "records": times.records, "untimed": times.untimed}
             | {"first_us": times.first_us, "last_us": times.last_us}
             for each in self._files
-            if (times := {**read, **self.left_out}.get(each.path)) is not None
+            if (times := known.get(each.path)) is not None
             and times.is_whole
             and not is_racy(each, observed_at_ns=self._seen_at_ns)
         ]
