@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from html.parser import HTMLParser
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -160,6 +160,12 @@ def test_chosen_days_come_with_the_command_that_runs_them() -> None:
     page = calendar(missing, chosen=Chosen(day, command, may_repeat=True))
     assert 'action="/starskip/dags/nightly/calendar/2026-11-04/repeat" method="post"' in page
     assert 'method="post"' not in calendar(missing, chosen=Chosen(day, command, may_repeat=False))
+
+
+@pytest.mark.parametrize("zone", [UTC, ZoneInfo("UTC")])
+def test_days_of_utc_are_asked_for_without_an_offset(zone: tzinfo) -> None:
+    command = backfill_command("nightly", [NightDay(date(2026, 3, 7), DayState.FAILED)], zone)
+    assert "--from-date 2026-03-07 --to-date 2026-03-07T23:59:59 " in command
 
 
 def test_days_of_another_zone_than_utc_are_asked_for_by_their_offsets() -> None:

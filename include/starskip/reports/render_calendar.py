@@ -86,7 +86,7 @@ def backfill_command(dag_id: str, days: Sequence[NightDay], zone: tzinfo = UTC) 
     ``zone``: of the log, whose days these are; Airflow takes instants without an offset as those of UTC.
     """
     first, last = days[0].run_date.isoformat(), f"{days[-1].run_date.isoformat()}T23:59:59"
-    if zone != UTC:
+    if str(zone) != "UTC":
         begin, end = (datetime.combine(days[at].run_date, clock, zone) for at, clock in _ENDS_OF_DAYS)
         first, last = begin.isoformat(), end.isoformat()
     are_all_good = all(day.state is DayState.REPORTED for day in days)
