@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import ConfigError, SourceError
 from starskip.night.quality.check_stage import check_stage
-from starskip.pinot.table_config import table_config_files
+from starskip.pinot import table_config
+from starskip.pinot.table_config import read_table_configs, table_config_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality, pytest.mark.filterwarnings("default")]
 
@@ -52,6 +54,32 @@ def test_configs_that_cannot_be_read_are_named_and_left_out(lab: Any, tmp_path: 
     assert all(name in lab.warnings for name in ("none.json", "answer.json", "empty.json", "absent.json"))
     with pytest.raises(ConfigError, match=r"none\.json: is no table configuration"):
         lab.run(lab.night(table_config_paths=paths[1:]), COLLECT)
+
+
+def test_reports_stand_beside_a_wrong_config_and_schemas_are_none(lab: Any, tmp_path: Path) -> None:
+    contents = {"a_wrong": "{}", "b_schema": '{"schemaName": "lineitem"}', "c_table": json.dumps(CONFIG)}
+    for name, content in contents.items():
+        (tmp_path / f"{name}.json").write_text(content)
+    paths = [str(tmp_path / f"{name}.json") for name in contents]
+    lab.run_with_gates(lab.night(table_config_paths=paths))
+    assert [name in lab.warnings for name in contents] == [True, False, False]
+    assert lab.report("lineitem")["change"]["current"]["tableName"] == "lineitem_OFFLINE"
+    with pytest.raises(ConfigError, match=r"b_schema\.json: is no table configuration"):
+        read_table_configs(paths[1:])
+
+
+def test_a_stage_reads_each_config_once_however_many_tables_it_has(
+    lab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.json").write_text(json.dumps(CONFIG))
+    read: list[str] = []
+    sound = table_config.read_small_file
+    monkeypatch.setattr(table_config, "read_small_file", lambda path: (read.append(path), sound(path))[1])
+    night = lab.night(table_config_paths=[str(tmp_path / "t.json")]).read_once()
+    assert [set(night.table_configs()) for _ in range(200)] == [{"lineitem"}] * 200
+    assert len(read) == 1
+    assert pickle.loads(pickle.dumps(night)).table_configs() == night.table_configs()
+    assert len(read) == 2
 
 
 def test_a_folder_and_a_glob_stand_for_their_json_files(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def _with_sound_configs(night: Night) -> tuple[Night, list[ConfigError]]:
         raise problems[0]
     unsound = {problem.setting for problem in problems}
     paths = [path for path in night.table_config_paths if path not in unsound]
-    return replace(night, table_config_paths=paths), problems
+    return replace(night, table_config_paths=paths, read=None), problems
 
 
 def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:

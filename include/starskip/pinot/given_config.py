@@ -58,11 +58,10 @@ class GivenConfig:
         return without_secrets(proposed_config(self.paths, self.table, edits))
 
 
-def given_table_config(
-    paths: Sequence[str], configs: Mapping[str, Sequence[TableConfig]], table: str
-) -> GivenConfig | None:
-    """Return the configuration of ``table`` among ``configs``, which ``paths`` hold; None if it has none."""
-    return GivenConfig(table, paths, configs[table]) if configs.get(table) else None
+def given_table_config(configs: Mapping[str, Sequence[TableConfig]], table: str) -> GivenConfig | None:
+    """Return the configuration of ``table`` among ``configs``; None if it has none."""
+    of_table = configs.get(table)
+    return GivenConfig(table, [each.path for each in of_table], of_table) if of_table else None
 
 
 def without_secrets(document: Any) -> tuple[Any, tuple[str, ...]]:

@@ -28,7 +28,7 @@ class TableConfig:
 
     Columns stand in the order of the configuration, tableIndexConfig before fieldConfigList.
     ``table_type`` is "OFFLINE", "REALTIME" or None where neither is given. ``document`` is the original
-    configuration.
+    configuration, ``path`` its file.
     """
 
     table: str
@@ -39,6 +39,7 @@ class TableConfig:
     sorted_column: str | None = None
     star_tree_index_configs: tuple[Mapping[str, Any], ...] = ()
     document: Mapping[str, Any] = field(default_factory=dict)
+    path: str = field(default="", compare=False)
 
     def is_of(self, table: str) -> bool:
         """Return whether the config is of ``table``, whose name may be of the half or of the whole table."""
@@ -51,7 +52,7 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     Raises ConfigError, naming file and key, for a document that is no table configuration and for a table and
     type that is given twice.
     """
-    configs, problems = readable_table_configs(paths)
+    configs, problems = _sorted_out(paths)
     if problems:
         raise problems[0]
     return configs
@@ -60,7 +61,21 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
 def readable_table_configs(
     paths: Iterable[str | Path],
 ) -> tuple[dict[str, tuple[TableConfig, ...]], list[ConfigError]]:
-    """Return what ``read_table_configs`` returns of the sound files, and the errors of the others."""
+    """Return what ``read_table_configs`` returns of the sound files, and the errors of the others.
+
+    A schema is no error: folders hold schemas beside the configs.
+    """
+    configs, problems = _sorted_out(paths)
+    return configs, [problem for problem in problems if not isinstance(problem, _SchemaFile)]
+
+
+class _SchemaFile(ConfigError):
+    """A file holds the schema of a table, not its configuration."""
+
+
+def _sorted_out(
+    paths: Iterable[str | Path],
+) -> tuple[dict[str, tuple[TableConfig, ...]], list[ConfigError]]:
     found: dict[str, tuple[TableConfig, ...]] = {}
     problems: list[ConfigError] = []
     for path in paths:
@@ -144,7 +159,8 @@ def _configs_of(path: str, document: Any) -> list[TableConfig]:
             return [_config(path, part, kind) for part, kind in parts]
         if "tableName" in document:
             return [_config(path, document, None)]
-    raise ConfigError(
+    kind = _SchemaFile if isinstance(document, dict) and "schemaName" in document else ConfigError
+    raise kind(
         f"{path}: is no table configuration: it has neither tableName nor OFFLINE or REALTIME", setting=path
     )
 
@@ -180,6 +196,7 @@ def _config(path: str, document: dict[str, Any], kind: str | None) -> TableConfi
             for entry in reader.sequence(index_config, "starTreeIndexConfigs")
         ),
         document=document,
+        path=path,
     )
 
 

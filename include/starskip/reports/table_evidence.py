@@ -118,7 +118,7 @@ def table_evidence(night: Night, table: str) -> Evidence:
             configured_indexes(configs, families).get(table),
             properties,
             trees,
-            given_table_config(night.table_config_paths, configs, table),
+            given_table_config(configs, table),
             families,
             chosen_answers(properties),
         ),

@@ -18,6 +18,18 @@ ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
 
+class Read:
+    """The table configs that a process has read, once it has; they do not travel."""
+
+    def __init__(self) -> None:
+        """Begin with nothing read."""
+        self.configs: dict[str, tuple[TableConfig, ...]] | None = None
+
+    def __reduce__(self) -> tuple[type[Read], tuple[()]]:
+        """Arrive with nothing read in another process."""
+        return Read, ()
+
+
 @dataclass(frozen=True, slots=True)
 class Night:
     """Arguments of all stages of a run.
@@ -30,7 +42,7 @@ class Night:
     place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
     users' index types and functions; ``family_modules``: modules of users' index families;
     ``left_out_families``: the families whose code failed. ``changed``: the settings that this run has
-    otherwise than the configuration, in words.
+    otherwise than the configuration, in words. ``read``: where given, the configs are read once.
     """
 
     run_date: date
@@ -50,10 +62,11 @@ class Night:
     left_out_families: frozenset[str] = frozenset()
     changed: Mapping[str, str] = field(default_factory=dict)
     is_of_some: bool = False
+    read: Read | None = field(default=None, compare=False, repr=False)
 
     def read_once(self) -> Night:
-        """Return the night for a process of one stage or gate, which looks once for each artefact."""
-        return replace(self, store=self.store.read_once())
+        """Return the night for a process of one stage or gate: it looks once for each artefact and config."""
+        return replace(self, store=self.store.read_once(), read=Read())
 
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""
@@ -89,12 +102,16 @@ class Night:
 
         Raises ConfigError for one that cannot be read now, and that the first stage of the night has read.
         """
+        if self.read is not None and self.read.configs is not None:
+            return self.read.configs
         configs, problems = readable_table_configs(self.table_config_paths)
         facts = self.store.snapshot("table_facts", self.date_text) if problems else None
         told = [part.properties.get(LEFT_OUT_CONFIGS, ()) for part in facts.parts().values()] if facts else []
         for problem in problems if told else ():
             if not any(problem.setting in left_out for left_out in told):
                 raise problem
+        if self.read is not None:
+            self.read.configs = configs
         return configs
 
 
