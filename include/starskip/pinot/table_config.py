@@ -121,7 +121,7 @@ def table_config_files(path: str) -> tuple[str, ...]:
 
 def table_config(document: dict[str, Any]) -> TableConfig:
     """Return the configuration of one table as JSON; raises ConfigError naming the key that is wrong."""
-    return _config(str(document.get("tableName")), document, None)
+    return replace(_config(str(document.get("tableName")), document, None), path="")
 
 
 def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, Any]]) -> Any:
