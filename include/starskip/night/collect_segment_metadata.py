@@ -25,7 +25,7 @@ from starskip.advisor.run.table_by_table import failed_parts
 from starskip.errors import ConfigError, DamagedManifest, SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
-from starskip.night.lake_only import LAKE_ONLY, absent_tables, find_lake_only
+from starskip.night.lake_only import LAKE_ONLY, TablesElsewhere, tables_elsewhere
 from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.pulled_note import PULLED, pulled_words
@@ -78,38 +78,37 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     Tables that lie in the lake alone have facts without a row.
     """
     night, unsound = _with_sound_configs(night)
-    lake_only, absent = find_lake_only(night), absent_tables(night)
-    folders, warnings = segment_folders(night, lake_only.union(absent))
-    warnings = [*(f"{problem}: it is left out" for problem in unsound), *warnings]
+    elsewhere = tables_elsewhere(night)
+    folders, warnings = segment_folders(night, elsewhere.names)
+    warnings = [*(f"{problem}: it is left out" for problem in unsound.values()), *warnings]
     former = _former_facts(night, folders)
     try:
-        result = _collected(engine, night, folders, (lake_only, absent), unsound, former)
+        result = _collected(engine, night, folders, elsewhere, unsound, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # The files of the former night's facts are gone or damaged; the segments themselves still exist.
         warnings.append(f"all segments were read again: {error}")
-        result = _collected(engine, night, folders, (lake_only, absent), unsound, None)
+        result = _collected(engine, night, folders, elsewhere, unsound, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
-def _with_sound_configs(night: Night) -> tuple[Night, list[ConfigError]]:
-    """Return the night with the sound table configs alone, and what is wrong with the others.
+def _with_sound_configs(night: Night) -> tuple[Night, Mapping[str, ConfigError]]:
+    """Return the night with the sound table configs alone, and by path what is wrong with the others.
 
     Raises ConfigError if none is sound.
     """
     configs, problems = readable_table_configs(night.table_config_paths)
     if problems and not configs:
-        raise problems[0]
-    unsound = {problem.setting for problem in problems}
-    paths = [path for path in night.table_config_paths if path not in unsound]
-    return replace(night, table_config_paths=paths, read=None), problems
+        raise next(iter(problems.values()))
+    paths = [path for path in night.table_config_paths if path not in problems]
+    return replace(night, table_config_paths=paths, seen=None), problems
 
 
 def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
     """Return the folder of each table whose segments are collected, and warnings.
 
-    ``elsewhere``: tables in the lake alone, and those that are absent.
+    ``elsewhere``: the names of tables in the lake alone, and of absent tables.
     """
     tables = None if night.tables is None else night.tables - elsewhere
     if not night.segments_root or tables == frozenset():
@@ -160,11 +159,10 @@ def _collected(
     engine: Engine,
     night: Night,
     folders: Mapping[str, str],
-    elsewhere: tuple[frozenset[str], Mapping[str, str]],
-    unsound: Sequence[ConfigError],
+    elsewhere: TablesElsewhere,
+    unsound: Mapping[str, ConfigError],
     former: Snapshot | None,
 ) -> StageResult:
-    lake_only, absent = elsewhere
     staged = night.store.staged_write(_ARTEFACT, night.date_text)
     staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
     listed = _listed(engine, night, folders, former, staged)
@@ -175,14 +173,16 @@ def _collected(
         ]
     )
     # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
-    empty = {table: Part(()) for table in {*listed.tables, *lake_only}}
-    absent = {**absent, **(listed.problems if night.tables is not None else {})}
+    empty = {table: Part(()) for table in {*listed.tables, *elsewhere.lake_only}}
+    absent = {**elsewhere.absent, **(listed.problems if night.tables is not None else {})}
     read_at: dict[str, Any] = {_READ_AT: night.started_at.isoformat()}
     if unsound:
-        read_at[LEFT_OUT_CONFIGS] = [problem.setting for problem in unsound]
+        read_at[LEFT_OUT_CONFIGS] = [*unsound]
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
-    told = {table: {**read_at, LAKE_ONLY: True} if table in lake_only else read_at for table in parts}
+    told = {
+        table: {**read_at, LAKE_ONLY: True} if table in elsewhere.lake_only else read_at for table in parts
+    }
     told |= {table: {**told[table], PULLED: words} for table, words in listed.pulled.items()}
     found = {table: Part(part.files, told[table]) for table, part in parts.items()}
     night.publish(_ARTEFACT, {**found, **failed_parts(absent)})

@@ -104,7 +104,7 @@ class KnownLogs:
         return [each for each in self._files if each.path not in self.left_out]
 
     def keep(self, read: Mapping[str, LogTimes], of_night: Collection[str]) -> list[str]:
-        """Publish the times of the files that were ``read``, and of those that were left out.
+        """Publish the times of the files that were ``read``, and of the files that were left out.
 
         ``of_night``: the files with records of the night. Return a warning on brokers that have none, and had
         some in both of the two nights before.

@@ -12,7 +12,7 @@ from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.advisor.workload.spark_events.event_logs import event_log_files
 from starskip.errors import SourceError, SourceOutage
 from starskip.night.collect_segment_metadata import segment_folders
-from starskip.night.lake_only import absent_tables, find_lake_only
+from starskip.night.lake_only import tables_elsewhere
 from starskip.night.log_times import KnownLogs
 from starskip.night.night_logs import night_logs, night_paths
 from starskip.pinot.segments.segment_files import possible_segments
@@ -124,8 +124,7 @@ def _are_few_segments(night: Night, most_bytes: int) -> bool:
     if not night.segments_root or not most_bytes:
         return bool(most_bytes)
     files = found_bytes = 0
-    elsewhere = find_lake_only(night).union(absent_tables(night))
-    for table, folder in segment_folders(night, elsewhere)[0].items():
+    for table, folder in segment_folders(night, tables_elsewhere(night).names)[0].items():
         try:
             listed = possible_segments(table, folder)
         except SourceOutage:

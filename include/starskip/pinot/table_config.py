@@ -54,19 +54,19 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     """
     configs, problems = _sorted_out(paths)
     if problems:
-        raise problems[0]
+        raise next(iter(problems.values()))
     return configs
 
 
 def readable_table_configs(
     paths: Iterable[str | Path],
-) -> tuple[dict[str, tuple[TableConfig, ...]], list[ConfigError]]:
-    """Return what ``read_table_configs`` returns of the sound files, and the errors of the others.
+) -> tuple[dict[str, tuple[TableConfig, ...]], dict[str, ConfigError]]:
+    """Return what ``read_table_configs`` returns of the sound files, and by path the errors of the others.
 
     A schema is no error: folders hold schemas beside the configs.
     """
     configs, problems = _sorted_out(paths)
-    return configs, [problem for problem in problems if not isinstance(problem, _SchemaFile)]
+    return configs, {path: each for path, each in problems.items() if not isinstance(each, _SchemaFile)}
 
 
 class _SchemaFile(ConfigError):
@@ -75,14 +75,14 @@ class _SchemaFile(ConfigError):
 
 def _sorted_out(
     paths: Iterable[str | Path],
-) -> tuple[dict[str, tuple[TableConfig, ...]], list[ConfigError]]:
+) -> tuple[dict[str, tuple[TableConfig, ...]], dict[str, ConfigError]]:
     found: dict[str, tuple[TableConfig, ...]] = {}
-    problems: list[ConfigError] = []
+    problems: dict[str, ConfigError] = {}
     for path in paths:
         try:
             configs = _configs_of(str(path), _document(str(path)))
         except ConfigError as error:
-            problems.append(error)
+            problems[str(path)] = error
             continue
         for config in configs:
             others = found.get(config.table, ())
@@ -91,7 +91,7 @@ def _sorted_out(
                 for other in others
             ):
                 words = f"{path}: the configuration of table {config.table} is given twice"
-                problems.append(ConfigError(words, setting=str(path)))
+                problems[str(path)] = ConfigError(words, setting=config.table)
                 continue
             found[config.table] = (*others, config)
     by_half: dict[str, tuple[TableConfig, ...]] = {}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from starskip.errors import CommitConflict, DamagedManifest, StorageError
 from starskip.storage.manifest import Manifest, Part, manifest_bytes, manifest_from_bytes
@@ -24,15 +24,19 @@ MAX_ATTEMPTS = 100
 _LATEST_ATTEMPTS = 10
 
 
-class SeenManifests(dict[str, "Manifest | DamagedManifest | None"]):
-    """The newest manifests that a process has seen, by the keys of their logs, or why there is none to read.
+Value = TypeVar("Value")
 
-    They do not travel: another process looks for itself.
-    """
 
-    def __reduce__(self) -> tuple[type[SeenManifests], tuple[()]]:
-        """Arrive empty in another process, which looks for itself."""
-        return SeenManifests, ()
+class Seen(dict[str, Value]):
+    """Values that a process has looked up, by name; another process gets none and looks for itself."""
+
+    def __reduce__(self) -> tuple[type[Seen[Value]], tuple[()]]:
+        """Leave what was seen behind."""
+        return Seen, ()
+
+
+SeenManifests = Seen[Manifest | DamagedManifest | None]
+"""The newest manifests by the keys of their logs; the error where there is none to read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,23 +11,13 @@ from starskip.pinot.table_config import TableConfig, readable_table_configs
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
+from starskip.storage.manifest_log import Seen
 
 LEFT_OUT_CONFIGS = "left_out_configs"
 """Property of a table's facts: the table configs that could not be read, of whichever table."""
+_CONFIGS = "table configs"
 ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
-
-
-class Read:
-    """The table configs that a process has read, once it has; they do not travel."""
-
-    def __init__(self) -> None:
-        """Begin with nothing read."""
-        self.configs: dict[str, tuple[TableConfig, ...]] | None = None
-
-    def __reduce__(self) -> tuple[type[Read], tuple[()]]:
-        """Arrive with nothing read in another process."""
-        return Read, ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +32,7 @@ class Night:
     place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
     users' index types and functions; ``family_modules``: modules of users' index families;
     ``left_out_families``: the families whose code failed. ``changed``: the settings that this run has
-    otherwise than the configuration, in words. ``read``: where given, the configs are read once.
+    otherwise than the configuration, in words. ``seen``: where given, the configs are read once.
     """
 
     run_date: date
@@ -62,11 +52,11 @@ class Night:
     left_out_families: frozenset[str] = frozenset()
     changed: Mapping[str, str] = field(default_factory=dict)
     is_of_some: bool = False
-    read: Read | None = field(default=None, compare=False, repr=False)
+    seen: Seen[dict[str, tuple[TableConfig, ...]]] | None = field(default=None, compare=False, repr=False)
 
     def read_once(self) -> Night:
         """Return the night for a process of one stage or gate: it looks once for each artefact and config."""
-        return replace(self, store=self.store.read_once(), read=Read())
+        return replace(self, store=self.store.read_once(), seen=Seen())
 
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""
@@ -102,16 +92,16 @@ class Night:
 
         Raises ConfigError for one that cannot be read now, and that the first stage of the night has read.
         """
-        if self.read is not None and self.read.configs is not None:
-            return self.read.configs
+        if self.seen is not None and _CONFIGS in self.seen:
+            return self.seen[_CONFIGS]
         configs, problems = readable_table_configs(self.table_config_paths)
         facts = self.store.snapshot("table_facts", self.date_text) if problems else None
         told = [part.properties.get(LEFT_OUT_CONFIGS, ()) for part in facts.parts().values()] if facts else []
-        for problem in problems if told else ():
-            if not any(problem.setting in left_out for left_out in told):
+        for path, problem in problems.items() if told else ():
+            if not any(path in left_out for left_out in told):
                 raise problem
-        if self.read is not None:
-            self.read.configs = configs
+        if self.seen is not None:
+            self.seen[_CONFIGS] = configs
         return configs
 
 

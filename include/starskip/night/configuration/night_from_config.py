@@ -75,15 +75,18 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     asked = arguments.tables or configured
     given_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     table_configs = [file for each in given_configs for file in table_config_files(each)]
-    configs, problems = readable_table_configs(table_configs) if asked else ({}, [])
+    configs, problems = readable_table_configs(table_configs) if asked else ({}, {})
     hybrids = hybrid_tables(configs)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     log_paths = [document.beside(item) for item in document.texts("sources.log_paths")]
     segments_root, lake_tables = _segments_root(document), _lake_tables(document)
-    tables = with_halves(asked, hybrids)
-    if not problems:
+
+    def logged(names: Sequence[str]) -> tuple[str, ...]:
+        named = with_halves(names, hybrids)
         # Where a config is missing, which the first stage says, it is not known which tables are hybrid.
-        tables = _as_logged(tables, hybrids, lake_tables, segments_root)
+        return named if problems else _as_logged(named, hybrids, lake_tables, segments_root)
+
+    tables = logged(asked)
     aside = Experiment(arguments.run_date.isoformat(), file_safe(arguments.run_id))
     return Night(
         run_date=arguments.run_date,
@@ -103,8 +106,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         skipping_modules=document.modules("skipping.modules"),
         family_modules=families,
         changed=_in_words(settings, arguments.changed),
-        is_of_some=bool(arguments.tables)
-        and not (configured and set(with_halves(asked, hybrids)) >= set(with_halves(configured, hybrids))),
+        is_of_some=bool(arguments.tables) and not (configured and set(tables) >= set(logged(configured))),
     )
 
 

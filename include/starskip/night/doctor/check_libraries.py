@@ -25,12 +25,8 @@ _TOLD = ("pyspark", "apache-airflow", "apache-airflow-providers-apache-spark")
 def check_versions(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Say which versions are installed, and which of them are not supported."""
     told = [f"{name} {found}" for name in _TOLD if (found := installed_version(name))]
-    yield (
-        OK,
-        ", ".join(
-            [f"starskip {installed_version('starskip')}", f"Python {platform.python_version()}", *told]
-        ),
-    )
+    ours = f"starskip {installed_version('starskip')}"
+    yield OK, ", ".join([ours, f"Python {platform.python_version()}", *told])
     for name, bounds in _requirements():
         found = installed_version(name)
         if found and not is_within(found, bounds):

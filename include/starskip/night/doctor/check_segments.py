@@ -65,7 +65,7 @@ def check_table_configs(night: Night, folders: Mapping[str, str]) -> Iterator[tu
         yield WARNING, f"sources.table_configs is not given: {advice}"
         return
     configs, problems = readable_table_configs(night.table_config_paths)
-    yield from ((FAILED, str(problem)) for problem in problems)
+    yield from ((FAILED, str(problem)) for problem in problems.values())
     tables = with_halves([table for table in folders if _is_wanted(night, table)], configs)
     yield OK, f"{counted(len(configs), 'table config')} read: {some_of(configs)}"
     whole = {without_type(table)[0] for table in configs}
