@@ -108,6 +108,25 @@ def test_a_bad_log_of_brokers_does_not_stop_it(lab: Any, lake: Mapping[str, Lake
     assert passed == {"airlineStats": False, "lineitem": False, "events": True}
 
 
+def test_missing_event_logs_fail_it_alone(lab: Any, lake: Mapping[str, LakeTable], tmp_path: Path) -> None:
+    stages = ["collect_segment_metadata", "parse_query_logs"]
+    night = lab.run(lab.night(lake_tables=lake, event_log_paths=[str(tmp_path / "gone")]), stages)
+    assert (
+        f"no log file at {tmp_path}/gone: check the path: indexes on files of the lake stay" in lab.warnings
+    )
+    verdicts = {verdict.table: verdict for verdict in check_stage(night, "parse_query_logs")}
+    assert {table: each.passed for table, each in verdicts.items()} == {
+        "airlineStats": True,
+        "lineitem": True,
+        "events": False,
+    }
+    assert "no log file at" in str(verdicts["events"])
+    with pytest.raises(SourceError, match="no log file at"):
+        lab.run(
+            replace(night, tables=frozenset({"events"})), ["collect_segment_metadata", "parse_query_logs"]
+        )
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -83,5 +83,5 @@ def test_executors_read_and_write_the_bucket(s3: Any, tmp_path: Path) -> None:
     wrong = {**s3.environment, "AWS_SECRET_ACCESS_KEY": "wrong-SECRET"}
     done = job(f"{place}/night.yaml", "2026-11-20", wrong)
     assert done.returncode == 3
-    assert "collect_segment_metadata: cannot read the configuration s3://" in done.stderr.splitlines()[-1]
+    assert f"{place}/night.yaml: the store refuses the credentials" in done.stderr.splitlines()[-1]
     assert "SECRET" not in done.stderr

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from starskip.advisor.run.night import LEFT_OUT_CONFIGS, Night, StageResult
+from starskip.advisor.run.night import CONFIGS, LEFT_OUT_CONFIGS, Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts
 from starskip.errors import ConfigError, DamagedManifest, SourceError, SourceOutage, StorageError, printable
 from starskip.execution.engine import Engine
@@ -35,7 +35,6 @@ from starskip.pinot.segments.segment_files import (
     segment_tables,
     table_folders,
 )
-from starskip.pinot.table_config import readable_table_configs
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     TableWriter,
@@ -46,6 +45,7 @@ from starskip.storage.commit_messages import (
 )
 from starskip.storage.files.file_identity import FileIdentity, is_racy
 from starskip.storage.manifest import DataFile, Part
+from starskip.storage.manifest_log import Seen
 from starskip.storage.snapshot import Snapshot, staged_rows
 from starskip.storage.staged_write import StagedWrite
 
@@ -98,11 +98,11 @@ def _with_sound_configs(night: Night) -> tuple[Night, Mapping[str, ConfigError]]
 
     Raises ConfigError if none is sound.
     """
-    configs, problems = readable_table_configs(night.table_config_paths)
+    configs, problems = night.read_configs()
     if problems and not configs:
         raise next(iter(problems.values()))
     paths = [path for path in night.table_config_paths if path not in problems]
-    return replace(night, table_config_paths=paths, seen=None), problems
+    return replace(night, table_config_paths=paths, seen=Seen({CONFIGS: (configs, {})})), problems
 
 
 def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from functools import partial
-from itertools import dropwhile
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -29,7 +28,6 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import format_at, iceberg_columns
 from starskip.lake.spark_types import spark_struct
 from starskip.night.night_logs import NO_TABLE, night_paths
-from starskip.pinot.logs.file_day import last_changed_day
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     TableWriter,
@@ -48,11 +46,29 @@ _NAMED_GAPS = 5
 
 @dataclass(frozen=True, slots=True)
 class LakeLogs:
-    """Contents of a night's event logs; ``rejected``: the parts of ``rejected_records`` to publish."""
+    """Contents of a night's event logs; ``rejected``: the parts of ``rejected_records`` to publish.
+
+    ``failure``: why the logs could not be found, empty if they were.
+    """
 
     counts: Mapping[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     rejected: Mapping[str, Part] = field(default_factory=dict)
+    failure: str = ""
+
+
+def event_logs_of_night(night: Night) -> tuple[Sequence[EventLog], Sequence[str]]:
+    """Return the event logs that may hold queries of the night, and warnings on missing ones.
+
+    Files that were last written before the night are not among them. Raises SourceError for a path that names
+    no log.
+    """
+    neighbours = night.settings.log.read_neighbouring_days
+    paths, warnings = night_paths(
+        night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours
+    )
+    start_ms, _ = _bounds_ms(night.run_date, night.settings.log.time_zone)
+    return event_logs(paths, start_ms * 1_000_000), warnings
 
 
 def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWrite) -> LakeLogs:
@@ -63,11 +79,7 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     tables = {name: table for name, table in night.lake_tables.items() if night.wants(name)}
     if not night.event_log_paths or not tables:
         return LakeLogs()
-    neighbours = night.settings.log.read_neighbouring_days
-    paths, warnings = night_paths(
-        night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours
-    )
-    logs = [kept for each in event_logs(paths) if (kept := _of_night(each, night)).files]
+    logs, warnings = event_logs_of_night(night)
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     schemas, unknown = _schemas(tables)
     warnings = (*warnings, *unknown)
@@ -123,16 +135,6 @@ def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequen
         except SourceError as error:
             failed.append(printable(f"table {name}: the predicates of its queries are not known: {error}"))
     return found, failed
-
-
-def _of_night(log: EventLog, night: Night) -> EventLog:
-    """Return the log without its first files, as far as they were last changed before the night."""
-
-    def is_former(file: str) -> bool:
-        changed = last_changed_day(file, night.settings.log.time_zone)
-        return changed is not None and changed < night.run_date
-
-    return replace(log, files=tuple(dropwhile(is_former, log.files)))
 
 
 def _bounds_ms(day: date, time_zone: str) -> tuple[int, int]:

@@ -35,10 +35,10 @@ from starskip.advisor.workload.cut_texts import (
 )
 from starskip.advisor.workload.hybrid_records import HybridRecords
 from starskip.advisor.workload.leaf_records import LeafRecords, TableSize, leaves_by_table
-from starskip.errors import printable
+from starskip.errors import SourceError, SourceOutage, printable
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
-from starskip.night.lake_logs import publish_lake_queries
+from starskip.night.lake_logs import LakeLogs, publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.log_times import KnownLogs, LogTimes, times_of
 from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
@@ -71,7 +71,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
 
     Queries of tables that have no segments are counted and left out: a log may name any number of tables.
     Raises SourceError, and publishes nothing, if the log holds no record at all of that night. If all tables
-    lie in the lake alone, the log is not read.
+    lie in the lake alone, the log is not read; if some do, missing event logs of Spark fail only them.
     """
     expected, lake_only = _expected_tables(night), lake_only_tables(night)
     in_pinot = None if expected is None else expected - lake_only
@@ -131,11 +131,20 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
         log["multi_stage_shares"] = shares
     if sampling.dropped_lines:
         log["sampling"] = asdict(sampling)
-    lake = publish_lake_queries(engine, night, staged[1])
+    try:
+        lake = publish_lake_queries(engine, night, staged[1])
+    except SourceOutage:
+        raise
+    except SourceError as error:
+        if in_pinot == frozenset():
+            raise
+        words = printable(f"{error}: indexes on files of the lake stay as they are")
+        lake = LakeLogs(warnings=(words,), failure=str(error))
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))
+    of_lake_only = {LAKE_ONLY: True} | ({FAILED: lake.failure} if lake.failure else {})
     told = {
-        table: {LAKE_ONLY: True}
+        table: of_lake_only
         if table in lake_only
         else {"log": {**log, "not_understood": dict(summary.not_understood), "leaves": leaves[table]}}
         for table in parts

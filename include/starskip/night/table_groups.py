@@ -9,15 +9,14 @@ from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_tables
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
-from starskip.advisor.workload.spark_events.event_logs import event_log_files
 from starskip.errors import SourceError, SourceOutage
 from starskip.night.collect_segment_metadata import segment_folders
+from starskip.night.lake_logs import event_logs_of_night
 from starskip.night.lake_only import tables_elsewhere
 from starskip.night.log_times import KnownLogs
-from starskip.night.night_logs import night_logs, night_paths
+from starskip.night.night_logs import night_logs
 from starskip.pinot.segments.segment_files import possible_segments
 from starskip.storage.artefact_store import CURRENT
-from starskip.storage.files.open_file import file_size
 
 EngineName = Literal["local", "spark"]
 
@@ -141,17 +140,14 @@ def _are_small_logs(night: Night, most_bytes: int) -> bool:
     neighbours = night.settings.log.read_neighbouring_days
     logs = KnownLogs(night, night_logs(night.log_paths, night.run_date, neighbours=neighbours).files)
     found_bytes = sum(file.size_bytes for file in logs.to_read)
-    files: tuple[str, ...] = ()
     if night.event_log_paths:
-        paths, _ = night_paths(night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours)
-        files = event_log_files(paths)
-    for file in files:
         try:
-            found_bytes += file_size(file)
-        except OSError:
-            continue  # the stage says why, beside the records of the other files
-        if found_bytes > most_bytes:
-            break
+            event_logs, _ = event_logs_of_night(night)
+        except SourceOutage:
+            raise
+        except SourceError:
+            event_logs = ()  # the stage tells the tables of the lake
+        found_bytes += sum(log.size_bytes for log in event_logs)
     return bool(most_bytes) and found_bytes <= most_bytes
 
 

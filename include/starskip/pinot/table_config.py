@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from starskip.storage.files.object_url import local_path, object_url
 from starskip.storage.files.open_file import read_small_file
 
 _GLOB = re.compile(r"[*?[]")
+_READ_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,10 @@ class TableConfig:
         return table in (self.table, half_name(self.table, self.table_type))
 
 
+TableConfigs = tuple[dict[str, tuple[TableConfig, ...]], dict[str, ConfigError]]
+"""Configs by table, and errors by the paths of their files."""
+
+
 def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConfig, ...]]:
     """Return table to its one configuration; a hybrid table is T_OFFLINE and T_REALTIME.
 
@@ -58,9 +64,7 @@ def read_table_configs(paths: Iterable[str | Path]) -> dict[str, tuple[TableConf
     return configs
 
 
-def readable_table_configs(
-    paths: Iterable[str | Path],
-) -> tuple[dict[str, tuple[TableConfig, ...]], dict[str, ConfigError]]:
+def readable_table_configs(paths: Iterable[str | Path]) -> TableConfigs:
     """Return what ``read_table_configs`` returns of the sound files, and by path the errors of the others.
 
     A schema is no error: folders hold schemas beside the configs.
@@ -73,16 +77,15 @@ class _SchemaFile(ConfigError):
     """A file holds the schema of a table, not its configuration."""
 
 
-def _sorted_out(
-    paths: Iterable[str | Path],
-) -> tuple[dict[str, tuple[TableConfig, ...]], dict[str, ConfigError]]:
+def _sorted_out(paths: Iterable[str | Path]) -> TableConfigs:
     found: dict[str, tuple[TableConfig, ...]] = {}
     problems: dict[str, ConfigError] = {}
-    for path in paths:
-        try:
-            configs = _configs_of(str(path), _document(str(path)))
-        except ConfigError as error:
-            problems[str(path)] = error
+    # In an object store each file is a request.
+    with ThreadPoolExecutor(_READ_AT_ONCE) as pool:
+        read = dict(pool.map(lambda path: (path, _configs_at(path)), map(str, paths)))
+    for path, configs in read.items():
+        if isinstance(configs, ConfigError):
+            problems[path] = configs
             continue
         for config in configs:
             others = found.get(config.table, ())
@@ -91,7 +94,7 @@ def _sorted_out(
                 for other in others
             ):
                 words = f"{path}: the configuration of table {config.table} is given twice"
-                problems[str(path)] = ConfigError(words, setting=config.table)
+                problems[path] = ConfigError(words, setting=config.table)
                 continue
             found[config.table] = (*others, config)
     by_half: dict[str, tuple[TableConfig, ...]] = {}
@@ -135,6 +138,14 @@ def given_config(path: str | Path, changed: Callable[[TableConfig], dict[str, An
         return changed(configs[0])
     new = {id(config.document): changed(config) for config in configs}
     return {key: new.get(id(value), value) for key, value in document.items()}
+
+
+def _configs_at(path: str) -> Sequence[TableConfig] | ConfigError:
+    """Return the configs in a file, or its error."""
+    try:
+        return _configs_of(path, _document(path))
+    except ConfigError as error:
+        return error
 
 
 def _document(path: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from starskip.lake.lake_table import LakeTable
-from starskip.pinot.table_config import TableConfig, readable_table_configs
+from starskip.pinot.table_config import TableConfig, TableConfigs, readable_table_configs
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Manifest, Part
@@ -15,7 +15,8 @@ from starskip.storage.manifest_log import Seen
 
 LEFT_OUT_CONFIGS = "left_out_configs"
 """Property of a table's facts: the table configs that could not be read, of whichever table."""
-_CONFIGS = "table configs"
+CONFIGS = "table configs"
+"""Key of ``Night.seen``."""
 ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
@@ -32,7 +33,7 @@ class Night:
     place of their skipping metadata, None for beside their files. ``skipping_modules``: Python modules of
     users' index types and functions; ``family_modules``: modules of users' index families;
     ``left_out_families``: the families whose code failed. ``changed``: the settings that this run has
-    otherwise than the configuration, in words. ``seen``: where given, the configs are read once.
+    otherwise than the configuration, in words. ``seen``: where given, the configs are read once, into it.
     """
 
     run_date: date
@@ -52,11 +53,11 @@ class Night:
     left_out_families: frozenset[str] = frozenset()
     changed: Mapping[str, str] = field(default_factory=dict)
     is_of_some: bool = False
-    seen: Seen[dict[str, tuple[TableConfig, ...]]] | None = field(default=None, compare=False, repr=False)
+    seen: Seen[TableConfigs] | None = field(default=None, compare=False, repr=False)
 
     def read_once(self) -> Night:
         """Return the night for a process of one stage or gate: it looks once for each artefact and config."""
-        return replace(self, store=self.store.read_once(), seen=Seen())
+        return replace(self, store=self.store.read_once(), seen=Seen() if self.seen is None else self.seen)
 
     def without_families(self, names: Iterable[str]) -> Night:
         """Return the night without the families of these names."""
@@ -92,17 +93,20 @@ class Night:
 
         Raises ConfigError for one that cannot be read now, and that the first stage of the night has read.
         """
-        if self.seen is not None and _CONFIGS in self.seen:
-            return self.seen[_CONFIGS]
-        configs, problems = readable_table_configs(self.table_config_paths)
+        configs, problems = self.read_configs()
         facts = self.store.snapshot("table_facts", self.date_text) if problems else None
         told = [part.properties.get(LEFT_OUT_CONFIGS, ()) for part in facts.parts().values()] if facts else []
         for path, problem in problems.items() if told else ():
             if not any(path in left_out for left_out in told):
                 raise problem
-        if self.seen is not None:
-            self.seen[_CONFIGS] = configs
         return configs
+
+    def read_configs(self) -> TableConfigs:
+        """Return the sound table configs by table, and by path the errors of the others."""
+        seen: Seen[TableConfigs] = Seen() if self.seen is None else self.seen
+        if CONFIGS not in seen:
+            seen[CONFIGS] = readable_table_configs(self.table_config_paths)
+        return seen[CONFIGS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from starskip.advisor.families.family_settings import family_defaults
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import CONFIGS, Night
 from starskip.errors import ConfigError, SourceError, SourceOutage, printable
 from starskip.lake.format_names import FORMATS
 from starskip.lake.lake_table import LakeTable
@@ -27,6 +27,7 @@ from starskip.settings.environment import environment_overrides
 from starskip.settings.setting_value import shown_value
 from starskip.storage.artefact_store import ArtefactStore, Experiment
 from starskip.storage.file_access import READABLE_BY, FileAccess
+from starskip.storage.manifest_log import Seen
 from starskip.storage.staged_write import file_safe
 from starskip.storage.storage_for import storage_for
 
@@ -75,7 +76,8 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
     asked = arguments.tables or configured
     given_configs = [document.beside(item) for item in document.texts("sources.table_configs")]
     table_configs = [file for each in given_configs for file in table_config_files(each)]
-    configs, problems = readable_table_configs(table_configs) if asked else ({}, {})
+    seen = Seen({CONFIGS: readable_table_configs(table_configs)} if asked else {})
+    configs, problems = seen.get(CONFIGS, ({}, {}))
     hybrids = hybrid_tables(configs)
     storage = storage_for(document.beside(document.text("store.artefacts")), _access(document))
     log_paths = [document.beside(item) for item in document.texts("sources.log_paths")]
@@ -107,6 +109,7 @@ def night_from_config(path: str | Path, arguments: NightArguments, environment: 
         family_modules=families,
         changed=_in_words(settings, arguments.changed),
         is_of_some=bool(arguments.tables) and not (configured and set(tables) >= set(logged(configured))),
+        seen=seen,
     )
 
 

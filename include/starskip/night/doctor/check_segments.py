@@ -17,7 +17,6 @@ from starskip.pinot.segments.segment_files import (
     segment_name,
     table_folders,
 )
-from starskip.pinot.table_config import readable_table_configs
 from starskip.storage.files.first_files import first_files
 
 _MOST_TABLES = 5
@@ -64,7 +63,7 @@ def check_table_configs(night: Night, folders: Mapping[str, str]) -> Iterator[tu
     if not night.table_config_paths:
         yield WARNING, f"sources.table_configs is not given: {advice}"
         return
-    configs, problems = readable_table_configs(night.table_config_paths)
+    configs, problems = night.read_configs()
     yield from ((FAILED, str(problem)) for problem in problems.values())
     tables = with_halves([table for table in folders if _is_wanted(night, table)], configs)
     yield OK, f"{counted(len(configs), 'table config')} read: {some_of(configs)}"

@@ -82,13 +82,14 @@ def gates_after(stage: Stage, night: Night) -> Sequence[Gate]:
 def _tables(night: Night, stage: Stage) -> Sequence[str]:
     """Return the tables to judge, including tables for which the stage has published nothing."""
     tables = set(usable_tables(night, stage.artefact, stage.name))
-    if stage.name == "collect_segment_metadata":
-        # A table without a readable segment has no facts, nor has one of the configuration that is absent.
-        damaged, facts = published(night, "damaged_segments"), published(night, stage.artefact)
-        absent = {table for table, part in facts.parts().items() if part.properties.get(FAILED)}
-        return sorted(filter(night.wants, tables | absent | {*damaged.tables}))
     if stage.made_of:
         tables |= set(usable_tables(night, stage.made_of, stage.name))
+    else:
+        parts = published(night, stage.artefact).parts()
+        tables |= {name for name, part in parts.items() if night.wants(name) and part.properties.get(FAILED)}
+    if stage.name == "collect_segment_metadata":
+        # A table without a readable segment has no facts.
+        return sorted({*tables, *filter(night.wants, published(night, "damaged_segments").tables)})
     if night.tables is None:
         # Anyone can query a cluster for a table of any name: only tables with segments are worth a verdict.
         tables &= set(usable_tables(night, "table_facts", stage.name))

@@ -17,8 +17,9 @@ RACY_NS = 2_000_000_000
 class FileIdentity:
     """A version of a file: a disk has ``modified_ns`` (since the epoch), an object store an ``etag``.
 
-    ``changed_ns``: when a disk last noted a change of content, owner, rights or name. It is no part of the
-    identity, since copies and chmod move it; where it alone differs, only the content decides.
+    ``changed_ns``: when a disk last noted a change of content, owner, rights or name, or a store took the
+    object. It is no part of the identity, since copies and chmod move it; where it alone differs, only the
+    content decides.
     """
 
     path: str
@@ -26,6 +27,11 @@ class FileIdentity:
     modified_ns: int | None = None
     etag: str | None = None
     changed_ns: int | None = field(default=None, compare=False)
+
+    @property
+    def written_ns(self) -> int | None:
+        """The time of the last write of content, None if it is not known."""
+        return self.changed_ns if self.modified_ns is None else self.modified_ns
 
     def to_text(self) -> str:
         """Return one line of ASCII, equal for equal identities only."""

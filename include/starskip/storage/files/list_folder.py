@@ -73,5 +73,11 @@ def _object_listing(url: ObjectUrl) -> FolderListing:
 
 def object_identity(url: ObjectUrl, meta: ObjectMeta) -> FileIdentity:
     """Return the identity of an object in the bucket of ``url``."""
-    modified_ns = None if meta["e_tag"] else int(meta["last_modified"].timestamp() * 1e9)
-    return FileIdentity(str(url._replace(key=meta["path"])), meta["size"], modified_ns, meta["e_tag"])
+    written_ns = int(meta["last_modified"].timestamp() * 1e9)
+    return FileIdentity(
+        str(url._replace(key=meta["path"])),
+        meta["size"],
+        None if meta["e_tag"] else written_ns,
+        meta["e_tag"],
+        changed_ns=written_ns,
+    )

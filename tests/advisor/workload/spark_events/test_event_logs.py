@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starskip.advisor.workload.spark_events.event_logs import event_logs
@@ -134,3 +136,12 @@ def test_a_copy_of_a_single_log_counts_once(tmp_path: Path) -> None:
     filled(tmp_path / "2", **{"app-1": "first\nsecond"})
     (log,) = event_logs([f"{tmp_path}/*"])
     assert log.name == "app-1"
+
+
+@pytest.mark.slow
+def test_files_in_a_bucket_that_were_written_before_are_left_out(s3: Any, tmp_path: Path) -> None:
+    (tmp_path / "app-1").write_text("{}\n")
+    place = s3.upload(tmp_path, s3.fresh_url())
+    (log,) = event_logs([place], time.time_ns() - 3600 * 10**9)
+    assert (names(log.files), log.size_bytes) == (["app-1"], 3)
+    assert event_logs([place], time.time_ns() + 3600 * 10**9) == ()

@@ -12,14 +12,15 @@ count again.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile, islice, pairwise
 
 from starskip.advisor.workload.spark_events.event_lines import KEPT_BYTES, event_lines
 from starskip.errors import SourceError
+from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
-from starskip.storage.files.log_files import log_files
+from starskip.storage.files.log_files import listed_logs
 from starskip.storage.files.open_file import file_size
 
 _ROLLED = re.compile(r"events_(\d{1,18})_.+?(\.compact)?")
@@ -35,22 +36,29 @@ _HEAD_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """One application's log, named as its folder or file; if it ``is_running``, the last line may be cut."""
+    """One application's log, named as its folder or file; if it ``is_running``, the last line may be cut.
+
+    ``size_bytes``: of its files together, as they were listed.
+    """
 
     name: str
     files: tuple[str, ...]
     is_running: bool
+    size_bytes: int = 0
 
 
-def event_logs(paths: Sequence[str]) -> tuple[EventLog, ...]:
+def event_logs(paths: Sequence[str], since_ns: int = 0) -> tuple[EventLog, ...]:
     """Return the logs at paths or URLs: of files, of folders of logs, of globs; each once, sorted by name.
 
-    Raises SourceError for a path that names nothing. A folder without logs is empty, not an error.
+    ``since_ns``: first files of a log that were last written before that time are left out, and so is a log
+    of such files alone. Raises SourceError for a path that names nothing. A folder without logs is empty, not
+    an error.
     """
     single: dict[str, list[str]] = {}
     rolled: dict[str, dict[str, list[str]]] = {}
     of_databricks: dict[str, list[str]] = {}
-    for file in event_log_files(paths):
+    listed = {file.path: file for file in event_log_files(paths)}
+    for file in listed:
         folder, _, name = file.rpartition("/")
         of_folder = folder.rpartition("/")[2]
         if of_folder.startswith(_FOLDER):
@@ -65,12 +73,23 @@ def event_logs(paths: Sequence[str]) -> tuple[EventLog, ...]:
         *(log for name, folders in rolled.items() for log in _rolled_logs(name, folders)),
         *_logs_of_databricks(of_databricks),
     ]
-    return tuple(sorted(logs, key=lambda log: (log.name, log.files)))
+
+    def is_former(file: str) -> bool:
+        written_ns = listed[file].written_ns
+        return written_ns is not None and written_ns < since_ns
+
+    kept = []
+    for log in logs:
+        if files := tuple(dropwhile(is_former, log.files)):
+            size_bytes = sum(listed[file].size_bytes for file in files)
+            kept.append(replace(log, files=files, size_bytes=size_bytes))
+    return tuple(sorted(kept, key=lambda log: (log.name, log.files)))
 
 
-def event_log_files(paths: Sequence[str]) -> tuple[str, ...]:
-    """Return the files at paths or URLs, each once; errors as in ``event_logs``."""
-    return tuple(sorted({file for path in paths for file in _files_at(path)}))
+def event_log_files(paths: Sequence[str]) -> tuple[FileIdentity, ...]:
+    """Return the files at paths or URLs, each once, by path; errors as in ``event_logs``."""
+    found = {file.path: file for path in paths for file in _files_at(path)}
+    return tuple(found[path] for path in sorted(found))
 
 
 def rolled_numbers(files: Sequence[str]) -> list[int]:
@@ -84,22 +103,22 @@ def missing_numbers(numbers: Sequence[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first} to {last}" for first, last in gaps)
 
 
-def _files_at(path: str) -> Iterator[str]:
+def _files_at(path: str) -> Iterator[FileIdentity]:
     try:
         listing = list_folder(path)
     except (NotADirectoryError, FileNotFoundError):
-        yield from log_files([path])
+        yield from listed_logs([path])
         return
     except OSError as error:
         raise SourceError(f"cannot list the folder {path}: {error.strerror}", source=path) from error
-    yield from _plain(file.path for file in listing.files)
+    yield from _plain(listing.files)
     for name in listing.folders:
         if name.startswith(_FOLDER):
-            yield from _plain(file.path for file in list_folder(f"{path.rstrip('/')}/{name}").files)
+            yield from _plain(list_folder(f"{path.rstrip('/')}/{name}").files)
 
 
-def _plain(files: Iterator[str]) -> Iterator[str]:
-    return (file for file in files if file.rpartition("/")[2][0] not in "._")
+def _plain(files: Iterable[FileIdentity]) -> Iterator[FileIdentity]:
+    return (file for file in files if _name(file.path)[0] not in "._")
 
 
 def _name(file: str) -> str:
