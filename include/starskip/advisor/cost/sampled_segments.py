@@ -93,13 +93,25 @@ def listed_segments(root: str | Path, table: str) -> KnownSegments:
 
 def published_files(facts: Snapshot, table: str) -> list[SegmentFile]:
     """Return the segment files of a table in ``table_facts``; the deep store is not listed again."""
-    return _files_of(table, facts.read_table([table], _FACTS[:3]))
+    return _files_of(table, _columns_of(facts, table, _FACTS[:3]))
+
+
+def _columns_of(facts: Snapshot, table: str, names: Sequence[str]) -> pa.Table:
+    """Return facts of a table, each text of a column kept once: a segment's stand in a row a column."""
+    schema = pa.schema([(name, pa.dictionary(pa.int32(), pa.string())) for name in names])
+    batches = [
+        pa.RecordBatch.from_arrays([column.dictionary_encode() for column in batch.columns], schema=schema)
+        for batch in facts.batches([table], names)
+    ]
+    return pa.Table.from_batches(batches, schema).combine_chunks()
 
 
 def _files_of(table: str, rows: pa.Table) -> list[SegmentFile]:
-    whole = rows.group_by(_FACTS[:3]).aggregate([]).sort_by("source_file")
+    paths = rows["source_file"].combine_chunks()
+    _, firsts = np.unique(paths.indices.to_numpy(), return_index=True)
+    whole = rows.select(_FACTS[:3]).take(firsts)
     found = []
-    for path, identity, segment in zip(*(whole[name].to_pylist() for name in _FACTS[:3]), strict=True):
+    for path, identity, segment in sorted(zip(*(each.to_pylist() for each in whole.columns), strict=True)):
         of_file = FileIdentity.from_text(identity)
         stamp = (of_file.modified_ns, of_file.etag)
         found.append(SegmentFile(table, segment, path, of_file.size_bytes, *stamp))
@@ -108,7 +120,7 @@ def _files_of(table: str, rows: pa.Table) -> list[SegmentFile]:
 
 def published_segments(facts: Snapshot, table: str) -> KnownSegments:
     """Return the segments of a table in ``table_facts``, with the ends of their times."""
-    rows = facts.read_table([table], _FACTS)
+    rows = _columns_of(facts, table, _FACTS)
     files = _files_of(table, rows)
     is_time = pc.is_in(rows["data_type"], value_set=pa.array(list(_TIME_TYPES)))
     known = pc.and_(is_time, pc.and_(pc.is_valid(rows["min_value"]), pc.is_valid(rows["max_value"])))
@@ -131,7 +143,7 @@ def _segment_ends(rows: pa.Table, kind: pa.DataType, segments: int) -> SegmentEn
     taken = pa.array(row_of, mask=row_of < 0)
     both = []
     for name in ("min_value", "max_value"):
-        texts = rows[name].combine_chunks()
+        texts = rows[name].combine_chunks().cast(pa.string())
         try:
             values = texts.cast(kind)
         except pa.ArrowException:
