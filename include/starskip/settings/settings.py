@@ -92,12 +92,7 @@ class Settings:
 
     def differences(self) -> dict[str, Any]:
         """Return the values that are not the defaults, by place: ``changed`` takes them to the same."""
-        return {
-            f"{group.group}.{declared.name}": getattr(group, declared.name)
-            for group in self.groups
-            for declared in declared_settings(type(group))
-            if getattr(group, declared.name) != getattr(type(group)(), declared.name)
-        }
+        return {each.place: value for each, value in self.items() if value != each.default}
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
         """Return settings with other values at some places, such as ``advice.max_indexes``.
