@@ -43,8 +43,23 @@ class ConfigKey(Protocol):
         ...
 
 
+class ListKey:
+    """A key below tableIndexConfig that holds a list of indexes."""
+
+    __slots__ = ()
+    key: str
+
+    def fragment(self, item: Any, /) -> Mapping[str, Any]:
+        """See ConfigKey."""
+        return {INDEX_CONFIG: {self.key: [item]}}
+
+    def entry_of(self, fragment: Mapping[str, Any], /) -> Any:
+        """See ConfigKey."""
+        return fragment[INDEX_CONFIG][self.key][0]
+
+
 @dataclass(frozen=True, slots=True)
-class ColumnsKey:
+class ColumnsKey(ListKey):
     """A list of columns below tableIndexConfig, which fieldConfigList can hold too.
 
     ``field_index``: the index's name there, in capitals. ``columns``: reads the columns of a config.
@@ -79,14 +94,6 @@ class ColumnsKey:
             if entry.get("name") in dropped:
                 drop_index(entry, self.field_index)
 
-    def fragment(self, item: str) -> Mapping[str, Any]:
-        """See ConfigKey."""
-        return {INDEX_CONFIG: {self.key: [item]}}
-
-    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
-        """See ConfigKey."""
-        return fragment[INDEX_CONFIG][self.key][0]
-
     def _switched_on(self, fields: Sequence[dict[str, Any]], column: str) -> bool:
         """Switch on the index where the column's entry of fieldConfigList has switched it off."""
         for entry in fields:
@@ -113,7 +120,7 @@ INVERTED_KEY = ColumnsKey("invertedIndexColumns", "INVERTED", attrgetter("invert
 
 
 @dataclass(frozen=True, slots=True)
-class SortedColumnKey:
+class SortedColumnKey(ListKey):
     """The one column that segments are sorted by; it stays in the config until another is added."""
 
     key: str = "sortedColumn"
@@ -128,14 +135,6 @@ class SortedColumnKey:
         """See ConfigKey; the first column added takes the place of the present one."""
         if added and added[0] != config.sorted_column:
             document[INDEX_CONFIG][self.key] = [added[0]]
-
-    def fragment(self, item: str) -> Mapping[str, Any]:
-        """See ConfigKey."""
-        return {INDEX_CONFIG: {self.key: [item]}}
-
-    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
-        """See ConfigKey."""
-        return fragment[INDEX_CONFIG][self.key][0]
 
 
 @dataclass(frozen=True, slots=True)

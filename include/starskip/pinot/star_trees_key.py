@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from starskip.pinot.column_key import INDEX_CONFIG
+from starskip.pinot.column_key import INDEX_CONFIG, ListKey
 from starskip.pinot.table_config import TableConfig
 
 DEFAULT_MAX_LEAF_RECORDS = 10_000
@@ -15,7 +15,7 @@ _SKIPPED = "skipStarNodeCreationForDimensions"
 
 
 @dataclass(frozen=True, slots=True)
-class StarTreesKey:
+class StarTreesKey(ListKey):
     """A list of entries; new ones are appended, since Pinot takes the first that fits."""
 
     key: str = "starTreeIndexConfigs"
@@ -38,14 +38,6 @@ class StarTreesKey:
         new = [dict(tree) for tree in added if not any(_serves(each, tree) for each in present)]
         if new:
             document[INDEX_CONFIG][self.key] = [*map(dict, present), *new]
-
-    def fragment(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See ConfigKey."""
-        return {INDEX_CONFIG: {self.key: [item]}}
-
-    def entry_of(self, fragment: Mapping[str, Any]) -> Any:
-        """See ConfigKey."""
-        return fragment[INDEX_CONFIG][self.key][0]
 
 
 def _serves(held: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
