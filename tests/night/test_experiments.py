@@ -17,7 +17,6 @@ from starskip.night.experiments import (
     experiment_of,
     experiments_of,
     note_experiment,
-    remove_old_experiments,
     run_note,
 )
 from starskip.night.expire_snapshots import expire_snapshots
@@ -25,6 +24,7 @@ from starskip.settings import Settings
 from starskip.storage.artefact_store import EXPERIMENTS, ArtefactStore, Experiment
 from starskip.storage.local_storage import LocalStorage
 from starskip.storage.manifest import Part
+from starskip.storage.retention import remove_old
 
 AT = datetime(2026, 11, 21, 3, tzinfo=UTC)
 CHANGED = {"advice.max_indexes": "3"}
@@ -107,9 +107,9 @@ def test_retention_removes_experiments_with_the_nights_they_are_about(night: Nig
         note_experiment(tried(each), ["lineitem"])
     later = {"now": datetime.now(UTC) + timedelta(days=2), "grace": timedelta(days=1)}
     early = {"now": datetime.now(UTC), "grace": timedelta(days=1)}
-    assert list(remove_old_experiments(night.store, days=2, **early)) == []
-    assert list(remove_old_experiments(night.store, days=3, **later)) == []
-    assert len(list(remove_old_experiments(night.store, days=2, **later))) == 1
+    assert list(remove_old(night.store, EXPERIMENTS, days=2, **early)) == []
+    assert list(remove_old(night.store, EXPERIMENTS, days=3, **later)) == []
+    assert len(list(remove_old(night.store, EXPERIMENTS, days=2, **later))) == 1
     left = night.store.storage.folders_in(EXPERIMENTS)
     assert left == ("2026-11-19", "2026-11-20")
 

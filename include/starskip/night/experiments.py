@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from starskip.advisor.run.night import Night
 from starskip.errors import StorageError, printable
-from starskip.storage.artefact_store import EXPERIMENTS, ArtefactStore, Experiment
+from starskip.storage.artefact_store import EXPERIMENTS, Experiment
 from starskip.storage.manifest import Manifest, Part
-from starskip.storage.retention import newest_night, nights_before
 
 EXPERIMENT = "experiment"
 """The artefact by which an experiment says what it tried."""
@@ -73,28 +72,6 @@ def experiment_of(night: Night, name: str) -> ExperimentRun | None:
         return _experiment(place, snapshot.manifest) if snapshot else None
     except (StorageError, KeyError, TypeError):
         return None
-
-
-def remove_old_experiments(
-    store: ArtefactStore, *, days: int, now: datetime, grace: timedelta
-) -> Iterator[str]:
-    """Remove experiments about nights ``days`` or more before the newest one; yield what was removed.
-
-    They hold the queries of their night, too.
-
-    One with anything written within ``grace`` before ``now``, the store's own time, is left alone.
-    """
-    storage = store.storage
-    dates = storage.folders_in(EXPERIMENTS)
-    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
-    newest = newest_night({*dates, *store.run_dates("reports")}, now)
-    for run_date in sorted(nights_before(dates, newest, days)):
-        for name in storage.folders_in(f"{EXPERIMENTS}/{run_date}"):
-            listed = list(storage.objects_below(Experiment(run_date, name).folder))
-            if all(each.modified_ns < oldest_kept_ns for each in listed):
-                for each in listed:
-                    storage.delete(each.name)
-                    yield each.name
 
 
 def _experiment(place: Experiment, manifest: Manifest) -> ExperimentRun:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import STAGES
 from starskip.errors import StorageError
-from starskip.night.experiments import remove_old_experiments
 from starskip.night.job_receipt import RECEIPTS
 from starskip.settings import Settings
-from starskip.storage.artefact_store import CURRENT, ArtefactStore
-from starskip.storage.retention import Retired, newest_night, nights_before, retire_nights
+from starskip.storage.artefact_store import CURRENT, EXPERIMENTS
+from starskip.storage.retention import Retired, remove_old, retire_nights
 from starskip.storage.store_clock import store_clock
 from starskip.storage.stored_artefacts import STORAGE
 from starskip.storage.vacuum import VacuumReport, vacuum
@@ -76,30 +75,13 @@ def expire_snapshots(night: Night, *, dry_run: bool = False) -> Tidied:
     settled = retired.settled | current
     vacuumed = vacuum(night.store, now=now, grace=grace, settled=settled)
     days = night.settings.retention.query_days
+    # Experiments hold the queries of their night, too; the job of a receipt may be about a night of the past.
     removed = [
-        *remove_old_experiments(night.store, days=days, now=now, grace=grace),
-        *_remove_old_receipts(night.store, days=days, now=now, grace=grace),
+        name
+        for folder in (EXPERIMENTS, RECEIPTS)
+        for name in remove_old(night.store, folder, days=days, now=now, grace=grace)
     ]
     return Tidied(retired, replace(vacuumed, removed=(*vacuumed.removed, *removed)))
-
-
-def _remove_old_receipts(
-    store: ArtefactStore, *, days: int, now: datetime, grace: timedelta
-) -> Iterator[str]:
-    """Remove receipts of nights ``days`` or more before the newest one; yield what was removed.
-
-    One that was written within ``grace`` before ``now``, the store's own time, stays: its job may have been
-    about a night of the past.
-    """
-    storage = store.storage
-    dates = storage.folders_in(RECEIPTS)
-    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
-    newest = newest_night({*dates, *store.run_dates("reports")}, now)
-    for run_date in sorted(nights_before(dates, newest, days)):
-        for each in list(storage.objects_below(f"{RECEIPTS}/{run_date}")):
-            if each.modified_ns < oldest_kept_ns:
-                storage.delete(each.name)
-                yield each.name
 
 
 def tidied_words(night: Night) -> list[str]:

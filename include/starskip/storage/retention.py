@@ -8,7 +8,7 @@ removes a night; the vacuum removes its files when no reader can still need them
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from uuid import uuid4
@@ -89,7 +89,7 @@ def retire_nights(
     for artefact, manifests in listed.items():
         by_days = artefact in days
         past = (
-            nights_before(manifests, newest_day, days[artefact])
+            _nights_before(manifests, newest_day, days[artefact])
             if by_days
             else set(sorted(manifests)[:-nights])
         ) - busy
@@ -112,6 +112,29 @@ def retire_nights(
     return Retired(tuple(old), frozenset(settled), tuple(left_alone))
 
 
+def remove_old(
+    store: ArtefactStore, folder: str, *, days: int, now: datetime, grace: timedelta
+) -> Iterator[str]:
+    """Remove what lies in ``folder`` about nights ``days`` or more before the newest; yield what was removed.
+
+    Each night has a folder there. A folder in that goes as a whole, and is left alone if anything in it was
+    written within ``grace`` before ``now``, the store's own time; so is such an object.
+    """
+    storage = store.storage
+    dates = storage.folders_in(folder)
+    oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
+    newest = newest_night({*dates, *store.run_dates("reports")}, now)
+    for run_date in sorted(_nights_before(dates, newest, days)):
+        above, found = f"{folder}/{run_date}/", dict[str, list[StoredObject]]()
+        for each in storage.objects_below(above.rstrip("/")):
+            found.setdefault(each.name.removeprefix(above).partition("/")[0], []).append(each)
+        for together in found.values():
+            if all(each.modified_ns < oldest_kept_ns for each in together):
+                for each in together:
+                    storage.delete(each.name)
+                    yield each.name
+
+
 def newest_night(nights: Iterable[str], now: datetime) -> date | None:
     """Return the newest of the nights that are days, at most tomorrow; None if there is none."""
     # A night of a far day, run by mistake, must not make all others old.
@@ -119,7 +142,7 @@ def newest_night(nights: Iterable[str], now: datetime) -> date | None:
     return max((day for day in map(_day, nights) if day is not None and day <= latest), default=None)
 
 
-def nights_before(nights: Iterable[str], newest: date | None, days: int) -> set[str]:
+def _nights_before(nights: Iterable[str], newest: date | None, days: int) -> set[str]:
     """Return the nights that lie ``days`` or more before ``newest``; none of what is no day."""
     if newest is None:
         return set()
