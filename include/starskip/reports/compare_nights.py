@@ -118,8 +118,10 @@ def compare_nights(first: Evidence, second: Evidence) -> Comparison:
         "Settings": tuple(_settings(first, second)),
         "Indexes in force, such as advice that was applied meanwhile": in_force,
         "The table's data": tuple(_data(first, second)),
-        "Kept from the advice before": tuple(_kept(first, second)),
-        "Decisions in the ledger": tuple(_decided(first, second)),
+        "Kept from the advice before": tuple(_differences(_kept_of(first), _kept_of(second))),
+        "Decisions in the ledger": tuple(
+            _differences(_refused_by_decision(first), _refused_by_decision(second))
+        ),
         "Nights that vote": tuple(_nights(first, second)),
         "Starskip and its choice": tuple(_versions(first, second)),
     }
@@ -171,8 +173,7 @@ def _data(first: Evidence, second: Evidence) -> Iterator[Difference]:
         yield Difference("bytes of the segments", size(one.table_bytes), size(other.table_bytes))
 
 
-def _kept(first: Evidence, second: Evidence) -> Iterator[Difference]:
-    one, other = _kept_of(first), _kept_of(second)
+def _differences(one: Mapping[str, str], other: Mapping[str, str]) -> Iterator[Difference]:
     for name in sorted({**one, **other}):
         if one.get(name) != other.get(name):
             yield Difference(name, one.get(name, ""), other.get(name, ""))
@@ -181,13 +182,6 @@ def _kept(first: Evidence, second: Evidence) -> Iterator[Difference]:
 def _kept_of(evidence: Evidence) -> dict[str, str]:
     kept = evidence.past.kept if evidence.past else ()
     return {named_index(each.family, each.columns): kept_rule(each) for each in kept}
-
-
-def _decided(first: Evidence, second: Evidence) -> Iterator[Difference]:
-    one, other = _refused_by_decision(first), _refused_by_decision(second)
-    for name in sorted({**one, **other}):
-        if one.get(name) != other.get(name):
-            yield Difference(name, one.get(name, ""), other.get(name, ""))
 
 
 def _refused_by_decision(evidence: Evidence) -> dict[str, str]:
