@@ -15,13 +15,12 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from settings_with import settings_with
 from starskip.advisor.families.lake_workload import lake_workload
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.advisor.workload.lake_queries import MAX_INSTANCES, weighted_queries
 from starskip.errors import MissingSource
 from starskip.execution.local_engine import LocalEngine
 from starskip.lake.lake_table import LakeTable
 from starskip.night.lake_logs import LakeLogs, publish_lake_queries
-from starskip.night.night_logs import NO_TABLE
 from starskip.predicates.expression_json import expression_json
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore

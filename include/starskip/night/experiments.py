@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.errors import StorageError, printable
 from starskip.storage.artefact_store import EXPERIMENTS, Experiment
-from starskip.storage.manifest import Manifest, Part
+from starskip.storage.manifest import Manifest
 
 EXPERIMENT = "experiment"
 """The artefact by which an experiment says what it tried."""
 
-_NO_TABLE = "-"
 _LONGEST_NOTE = 600
 _MOST_SHOWN = 20
 
@@ -46,14 +45,7 @@ def run_note(night: Night) -> str:
 def note_experiment(night: Night, tables: Sequence[str]) -> None:
     """Publish what the experiment tried; ``tables``: those with a report."""
     found = {"run_id": night.run_id, "note": run_note(night), "changes": _changes(night), "tables": [*tables]}
-    night.store.publish(
-        EXPERIMENT,
-        night.date_text,
-        {_NO_TABLE: Part((), found)},
-        replace="all",
-        created_at=night.started_at,
-        created_by=night.run_id,
-    )
+    night.publish_note(EXPERIMENT, night.date_text, found)
 
 
 def experiments_of(night: Night) -> tuple[ExperimentRun, ...]:
@@ -75,7 +67,7 @@ def experiment_of(night: Night, name: str) -> ExperimentRun | None:
 
 
 def _experiment(place: Experiment, manifest: Manifest) -> ExperimentRun:
-    found = manifest.parts[_NO_TABLE].properties
+    found = manifest.parts[NO_TABLE].properties
     return ExperimentRun(
         place,
         printable(str(found["run_id"]), 120),

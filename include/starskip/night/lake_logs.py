@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.advisor.workload.lake_queries import TableLocations, lake_queries, merged_lake_queries
 from starskip.advisor.workload.spark_events.event_logs import EventLog, event_log_files, event_logs
 from starskip.advisor.workload.spark_events.sql_execution import LogSummary, RejectedLine, SqlExecution
@@ -27,7 +27,7 @@ from starskip.execution.gather_aside import gather_messages
 from starskip.lake.lake_table import LakeTable
 from starskip.lake.open_lake_table import format_at, iceberg_columns
 from starskip.lake.spark_types import spark_struct
-from starskip.night.night_logs import NO_TABLE, night_paths
+from starskip.night.night_logs import night_paths
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
     TableWriter,

@@ -20,17 +20,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from starskip.advisor.run.gate import mapping_of
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.errors import StorageError, StorageOutage, some_of
 from starskip.pinot import logs
 from starskip.pinot.logs.file_day import log_source, may_be_of_day
 from starskip.pinot.logs.log_formats import KNOWN_FORMATS, log_formats, module_names
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.files.file_identity import FileIdentity, is_racy
-from starskip.storage.manifest import Part
 
 LOG_TIMES = "log_times"
-_NO_TABLE = "-"
 _READING = "reading"
 _SOURCES = "sources"
 _MOST_SOURCES = 500
@@ -123,16 +121,10 @@ class KnownLogs:
         night = self._night
         schema = night.store.schemas[LOG_TIMES]
         written = night.store.staged_write(LOG_TIMES, CURRENT).write(
-            _NO_TABLE, pa.Table.from_pylist(rows, schema)
+            NO_TABLE, pa.Table.from_pylist(rows, schema)
         )
-        night.store.publish(
-            LOG_TIMES,
-            CURRENT,
-            {_NO_TABLE: Part(written, {_READING: _reading(night), _SOURCES: self._sources(of_night)})},
-            replace="all",
-            created_at=night.started_at,
-            created_by=night.run_id,
-        )
+        told = {_READING: _reading(night), _SOURCES: self._sources(of_night)}
+        night.publish_note(LOG_TIMES, CURRENT, told, written)
         return self._silent(of_night)
 
     def _sources(self, of_night: Collection[str]) -> dict[str, list[str]]:
@@ -169,7 +161,7 @@ def _kept_times(night: Night) -> tuple[dict[str, LogTimes], Mapping[str, Sequenc
     """Return the times by the identities of the files, and the brokers with records by night."""
     try:
         snapshot = night.store.snapshot(LOG_TIMES, CURRENT)
-        part = snapshot.parts().get(_NO_TABLE) if snapshot else None
+        part = snapshot.parts().get(NO_TABLE) if snapshot else None
         if snapshot is None or part is None:
             return {}, {}
         sources = mapping_of(part.properties.get(_SOURCES))

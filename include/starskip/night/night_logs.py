@@ -28,8 +28,6 @@ from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.log_files import listed_logs, log_files
 
 PLACE = "{run_date}"
-NO_TABLE = "-"
-"""Stands for the table of records that name none; no table of Pinot can be called so."""
 
 
 _MOST_BYTES = 128 << 20

@@ -7,13 +7,11 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.errors import StorageError, printable
-from starskip.storage.manifest import Part
 from starskip.storage.manifest_log import ListedManifest, ManifestLog, newest_manifest
 
 NIGHT_RUNS = "night_runs"
-_NO_TABLE = "-"
 _KEPT_RUNS = 20
 _LONGEST_PROBLEM = 2_000
 
@@ -46,14 +44,7 @@ def note_run(
     # The night's own state must outlive any number of runs for some of its tables.
     state, first_kept = whole_run(runs), len(runs) - _KEPT_RUNS
     runs = [each for at, each in enumerate(runs) if at >= first_kept or each is state]
-    night.store.publish(
-        NIGHT_RUNS,
-        night.date_text,
-        {_NO_TABLE: Part((), {"runs": list(map(asdict, runs))})},
-        replace="all",
-        created_at=night.started_at,
-        created_by=night.run_id,
-    )
+    night.publish_note(NIGHT_RUNS, night.date_text, {"runs": list(map(asdict, runs))})
 
 
 def night_runs(night: Night) -> tuple[NightRun, ...]:
@@ -79,7 +70,7 @@ def failed_run(night: Night) -> NightRun | None:
 
 @lru_cache(maxsize=1024)
 def _runs_of(chain: ManifestLog, newest: ListedManifest) -> tuple[NightRun, ...]:
-    part = chain.read(newest.version).parts.get(_NO_TABLE)
+    part = chain.read(newest.version).parts.get(NO_TABLE)
     try:
         return tuple(_run(each) for each in part.properties["runs"]) if part else ()
     except (KeyError, TypeError) as error:

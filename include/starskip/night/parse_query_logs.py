@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from starskip.advisor.cost.read_overviews import table_sizes
 from starskip.advisor.run.artefact_rows import earlier_snapshots
-from starskip.advisor.run.night import Night, StageResult
+from starskip.advisor.run.night import NO_TABLE, Night, StageResult
 from starskip.advisor.run.table_by_table import FAILED
 from starskip.advisor.workload.cut_texts import (
     CUT_LENGTHS,
@@ -41,7 +41,7 @@ from starskip.execution.gather_aside import gather_messages
 from starskip.night.lake_logs import LakeLogs, publish_lake_queries
 from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.log_times import KnownLogs, LogTimes, times_of
-from starskip.night.night_logs import NO_TABLE, is_of_day, night_logs, no_log
+from starskip.night.night_logs import is_of_day, night_logs, no_log
 from starskip.night.quality.queries_gate import EARLIER_QUERIES
 from starskip.pinot.hybrid_tables import hybrid_tables
 from starskip.pinot.logs.file_day import may_be_of_day

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from starskip.advisor.run.night import Night
+from starskip.advisor.run.night import NO_TABLE, Night
 from starskip.errors import StorageError
 from starskip.night.expire_snapshots import kept_days
 from starskip.number_text import size
 from starskip.settings import Settings
 from starskip.storage.artefact_store import CURRENT
-from starskip.storage.manifest import Part
 from starskip.storage.stored_artefacts import STORAGE, StoredArtefact, stored_artefacts
-
-_NO_TABLE = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,7 @@ def note_stored(night: Night) -> StoredNote:
     found = sorted(stored_artefacts(night.store), key=lambda each: -each.size_bytes)
     note = StoredNote(night.date_text, found, [kept_words(each, night.settings) for each in found])
     rows = [asdict(each) | {"kept": words} for each, words in zip(found, note.kept, strict=True)]
-    night.store.publish(
-        STORAGE,
-        CURRENT,
-        {_NO_TABLE: Part((), {"run_date": night.date_text, "artefacts": rows})},
-        replace="all",
-        created_at=night.started_at,
-        created_by=night.run_id,
-    )
+    night.publish_note(STORAGE, CURRENT, {"run_date": night.date_text, "artefacts": rows})
     return note
 
 
@@ -66,7 +56,7 @@ def stored_words(night: Night) -> list[str]:
 def stored_note(night: Night) -> StoredNote | None:
     """Return what the last night has noted; None if none has. Raises StorageError."""
     snapshot = night.store.snapshot(STORAGE, CURRENT)
-    part = snapshot.parts().get(_NO_TABLE) if snapshot else None
+    part = snapshot.parts().get(NO_TABLE) if snapshot else None
     if part is None:
         return None
     try:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from typing import Any
 
 from starskip.lake.lake_table import LakeTable
 from starskip.pinot.table_config import TableConfig, TableConfigs, readable_table_configs
 from starskip.settings import Settings
 from starskip.storage.artefact_store import ArtefactStore
-from starskip.storage.manifest import Manifest, Part
+from starskip.storage.manifest import DataFile, Manifest, Part
 from starskip.storage.manifest_log import Seen
 
 LEFT_OUT_CONFIGS = "left_out_configs"
 """Property of a table's facts: the table configs that could not be read, of whichever table."""
 CONFIGS = "table configs"
 """Key of ``Night.seen``."""
+NO_TABLE = "-"
+"""Stands for the table of what is of none; no table of Pinot can be called so."""
 ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
@@ -80,6 +83,19 @@ class Night:
             self.date_text,
             parts,
             replace="all" if self.tables is None else "tables",
+            created_at=self.started_at,
+            created_by=self.run_id,
+        )
+
+    def publish_note(
+        self, artefact: str, run_date: str, properties: Mapping[str, Any], files: tuple[DataFile, ...] = ()
+    ) -> None:
+        """Publish an artefact that is of no table, of this night or of the store, in place of what it was."""
+        self.store.publish(
+            artefact,
+            run_date,
+            {NO_TABLE: Part(files, properties)},
+            replace="all",
             created_at=self.started_at,
             created_by=self.run_id,
         )
