@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from starskip.advisor.latency.latency_report import LatencyReport, latency_reports
 from starskip.advisor.latency.pooled_bins import merge_bins, pool_latencies
 from starskip.advisor.latency.quantiles import merge_sketches, read_sketches, sketch_queries
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts, failure_warnings, table_by_table
@@ -61,9 +62,7 @@ class _Fitted:
 
 
 def _fitted(engine: Engine, night: Night, tables: Sequence[str]) -> _Fitted:
-    snapshot = night.store.snapshot("queries", night.date_text)
-    assert snapshot is not None
-    queries = engine.rows_of_snapshot(snapshot, tables, _COLUMNS)
+    queries = engine.rows_of_snapshot(published(night, "queries"), tables, _COLUMNS)
     schema = pa.schema([QUERIES.field(name) for name in _COLUMNS])
     queries = queries.map(_of_one_table, schema)
     bins = queries.map(_pool, LATENCY_BINS).merge(["table"], _merge, LATENCY_BINS)

@@ -22,6 +22,7 @@ from starskip.advisor.cost.sampled_segments import SampledSegment, published_seg
 from starskip.advisor.families.families import families_of_night
 from starskip.advisor.families.family import Family
 from starskip.advisor.families.family_faults import NOT_USED, fault_warnings, without_faulty
+from starskip.advisor.run.artefact_rows import published
 from starskip.advisor.run.gate import mapping_of
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
@@ -56,8 +57,7 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     busy: dict[str, BusyKeys] = {}
     counted = table_by_table(tables, partial(_workload_parts, engine, night, busy))
     night.publish("workload", _together(counted.results))
-    workload = night.store.snapshot("workload", night.date_text)
-    assert workload is not None
+    workload = published(night, "workload")
     left = counted.left_of(tables)
     faults: dict[str, Mapping[str, str]] = {}
     scored = table_by_table(left, partial(_soundly_scored, engine, night, workload, faults))
@@ -104,8 +104,7 @@ def _scored(
     plans = table_plans(
         overviews, partial(published_shapes, workload), families_of_night(night), night.settings
     )
-    facts = night.store.snapshot("table_facts", night.date_text)
-    assert facts is not None
+    facts = published(night, "table_facts")
     samples = choose_segments(engine, plans, partial(published_segments, facts), night.settings)
     decoded = _decoded(engine, night, plans, samples)
     sizes = _written(
@@ -162,8 +161,7 @@ def published_shapes(workload: Snapshot, table: str) -> tuple[ShapeWorkload, ...
 
 def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, BusyKeys]:
     """Return the keys of tables with too many of them; a table with few queries has few."""
-    snapshot = night.store.snapshot("queries", night.date_text)
-    assert snapshot is not None
+    snapshot = published(night, "queries")
     most = night.settings.workload.max_shapes_per_table
     queries = {table: part.rows for table, part in snapshot.parts(tables).items()}
     large = [table for table, rows in queries.items() if rows > most]
@@ -176,8 +174,7 @@ def _workload_parts(
     engine: Engine, night: Night, all_busy: dict[str, BusyKeys], tables: Sequence[str]
 ) -> Mapping[str, Part]:
     """Return the parts of ``workload``, and add to ``all_busy`` the busy keys of the tables."""
-    snapshot = night.store.snapshot("queries", night.date_text)
-    assert snapshot is not None
+    snapshot = published(night, "queries")
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)

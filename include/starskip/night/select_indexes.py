@@ -27,6 +27,7 @@ from starskip.advisor.families.measured import Measured, skipped_by_any
 from starskip.advisor.latency.shape_times import latency_document
 from starskip.advisor.ledger.ledger import ledger_entries
 from starskip.advisor.ledger.standing import interval_factors, newest_decisions, refused_again
+from starskip.advisor.run.artefact_rows import night_properties, published
 from starskip.advisor.run.gate_verdicts import usable_tables
 from starskip.advisor.run.night import Night, StageResult
 from starskip.advisor.run.table_by_table import (
@@ -229,7 +230,7 @@ def _advised(
                 night.store.staged_write("recommendations", night.date_text),
                 night.store,
             ),
-            leaves=_leaves(night, table),
+            leaves=night_properties(night, "queries", table).get("log", {}).get("leaves", 0),
             skips=[each.skips for each in measured.values() if each.skips is not None],
             decided_against=_decided_against(night, table),
         )
@@ -278,9 +279,7 @@ def _decided_against(night: Night, table: str) -> Callable[[str, float], str]:
 
 
 def _rows(night: Night, artefact: str, table: str) -> pa.Table:
-    snapshot = night.store.snapshot(artefact, night.date_text)
-    assert snapshot is not None
-    return snapshot.read_table([table])
+    return published(night, artefact).read_table([table])
 
 
 def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.Table:
@@ -299,13 +298,6 @@ def _recommendation_rows(advice: TableAdvice, sizes: Mapping[Index, int]) -> pa.
         for each, rank in (*ranked, *others)
     ]
     return pa.Table.from_pylist(rows, schema=RECOMMENDATIONS)
-
-
-def _leaves(night: Night, table: str) -> int:
-    """Return how many of the table's queries were leaves of multi-stage queries."""
-    snapshot = night.store.snapshot("queries", night.date_text)
-    part = snapshot.parts([table]).get(table) if snapshot else None
-    return part.properties.get("log", {}).get("leaves", 0) if part else 0
 
 
 def _properties(advice: TableAdvice) -> Mapping[str, Any]:
