@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 
@@ -28,7 +27,6 @@ from starskip.reports.published_reports import published_table
 from starskip.reports.render_pages import Message
 
 EVENTS = {"approve": Event.APPROVED, "reject": Event.REJECTED, "defer": Event.DEFERRED}
-_LOG = logging.getLogger(__name__)
 
 router = APIRouter()
 
