@@ -53,15 +53,6 @@ def _of_type(names: Iterable[str], config: ConfigColumns, *types: str) -> Iterat
     return (name for name, column in config.known(names) if column.data_type in types)
 
 
-def _sorted_multi_value(config: ConfigColumns) -> Iterator[str]:
-    columns = config.known(config.listed("sortedColumn"))
-    return (name for name, column in columns if not column.is_single_value)
-
-
-def _partition_multi_value(config: ConfigColumns) -> Iterator[str]:
-    return (name for name, column in config.known(config.partitioned()) if not column.is_single_value)
-
-
 def _indexed_by(config: ConfigColumns, index: str) -> set[str]:
     """Return the columns with an index whose columns are validated, as far as the release looks."""
     if config.release >= BY_TYPE:
@@ -235,13 +226,13 @@ COLUMN_RULES: tuple[ConfigRule, ...] = (
     ConfigRule(
         "sorted_multi_value",
         "{} holds several values a row, by which rows cannot be sorted",
-        _sorted_multi_value,
+        lambda c: c.multi_value(c.listed("sortedColumn")),
         validated=BY_TYPE,
     ),
     ConfigRule(
         "partition_multi_value",
         "{} holds several values a row, by which rows cannot be partitioned",
-        _partition_multi_value,
+        lambda c: c.multi_value(c.partitioned()),
         since=BY_TYPE,
     ),
     ConfigRule("json_type", "{} is no single text, which a JSON index needs", _json),

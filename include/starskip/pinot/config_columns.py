@@ -134,6 +134,10 @@ class ConfigColumns:
         """Yield the columns of the schema among ``names``."""
         return ((name, self.columns[name]) for name in names if name in self.columns)
 
+    def multi_value(self, names: Iterable[str]) -> Iterator[str]:
+        """Yield the columns among ``names`` that hold several values a row."""
+        return (name for name, column in self.known(names) if not column.is_single_value)
+
     def is_upsert(self) -> bool:
         """Return whether newer rows replace older ones."""
         mode = _mapping(self.document.get("upsertConfig")).get("mode")

@@ -21,15 +21,6 @@ def _of_trees(broken: Callable[[ConfigColumns, ConfigTree], Iterable[str]]) -> B
     return lambda config: [name for tree in config.trees for name in broken(config, tree)]
 
 
-def _tree_multi_value(config: ConfigColumns, tree: ConfigTree) -> Iterator[str]:
-    columns = config.known((*tree.dimensions, *tree.skipped))
-    return (name for name, column in columns if not column.is_single_value)
-
-
-def _metric_multi_value(config: ConfigColumns, tree: ConfigTree) -> Iterator[str]:
-    return (name for name, column in config.known(tree.metrics()) if not column.is_single_value)
-
-
 def _tree_map(config: ConfigColumns, tree: ConfigTree) -> Iterator[str]:
     columns = config.known((*tree.dimensions, *tree.metrics()))
     return (name for name, column in columns if column.data_type == "MAP")
@@ -115,12 +106,12 @@ TREE_RULES: tuple[ConfigRule, ...] = (
     ConfigRule(
         "tree_multi_value",
         "{} holds several values a row, and is a dimension of a star-tree",
-        _of_trees(_tree_multi_value),
+        _of_trees(lambda c, tree: c.multi_value((*tree.dimensions, *tree.skipped))),
     ),
     ConfigRule(
         "tree_metric_multi_value",
         "{} holds several values a row, and is aggregated in a star-tree",
-        _of_trees(_metric_multi_value),
+        _of_trees(lambda c, tree: c.multi_value(tree.metrics())),
         until=(1, 5),
     ),
     ConfigRule(
