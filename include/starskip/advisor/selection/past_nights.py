@@ -59,7 +59,7 @@ def past_nights(night: Night, table: str) -> PastNights:
     settings = night.settings.workload
     warnings: list[str] = []
     found: list[tuple[float, NightVotes]] = []
-    newest: _Advice | None = None
+    newest: PastNights | None = None
     for age in range(1, max(settings.look_back_nights, ADVICE_NIGHTS)):
         day = night.run_date - timedelta(days=age)
         weight = settings.look_back_decay_ratio**age if age < settings.look_back_nights else 0.0
@@ -79,8 +79,7 @@ def past_nights(night: Night, table: str) -> PastNights:
             continue
         if votes is not None:
             found.append((weight, replace(votes, run_date=day)))
-    last = newest or _Advice()
-    return PastNights(found, last.chosen, last.order, tuple(warnings), last.kept_answers, last.answers)
+    return replace(newest or NO_PAST, nights=found, warnings=tuple(warnings))
 
 
 def night_votes(
@@ -104,17 +103,7 @@ def sorted_columns(overview: TableOverview) -> frozenset[str]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Advice:
-    """The newest advice, as PastNights holds it."""
-
-    chosen: IndexSet = frozenset()
-    order: IndexSet = frozenset()
-    kept_answers: IndexSet = frozenset()
-    answers: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-
-
-def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
+def _advice(snapshot: Snapshot, table: str, part: Part) -> PastNights:
     rows = snapshot.read_table([table], ["verdict", "kind", "column"]).to_pylist()
     chosen = frozenset(Index(row["kind"], row["column"]) for row in rows if row["verdict"] == "chosen")
     column = (part.properties.get("sort_order") or {}).get("column")
@@ -128,7 +117,7 @@ def _advice(snapshot: Snapshot, table: str, part: Part) -> _Advice:
             key.entry_of(each["config"]) if key and each["config"] else each["config"]
         )
     kept = frozenset(Index(each["family"], each["index"]) for each in told)
-    return _Advice(chosen, order, kept, entries)
+    return PastNights(chosen=chosen, order=order, kept_answers=kept, answers=entries)
 
 
 def _votes_of(night: Night, table: str, day: date, properties: Mapping[str, Any]) -> NightVotes | None:

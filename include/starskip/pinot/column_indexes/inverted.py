@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from starskip.pinot.column_indexes.access_path import AccessPath, Obstacle, StoredColumns, StoredSizes
+from starskip.pinot.column_indexes.access_path import AccessPath, StoredColumns, StoredSizes
 from starskip.pinot.column_indexes.stored_index import dictionary_obstacle, size_of_stored
 from starskip.pinot.index_sizes.index_format import IndexFormat
 from starskip.pinot.index_sizes.inverted_index_bytes import inverted_index_bytes
 from starskip.pinot.index_sizes.uniform_bytes import uniform_inverted_bytes
 from starskip.pinot.target_version import TargetVersion
 from starskip.sql.predicate import EQUALITIES, PATTERNS, Leaf
-from starskip.tables.table_overview import ColumnOverview
 
 INVERTED_NAME = "inverted"
 _SEGMENT_INDEX = "inverted_index"
@@ -28,10 +27,6 @@ def _serves(leaf: Leaf, target: TargetVersion) -> bool:
     return leaf.operator in EQUALITIES
 
 
-def _obstacle(column: ColumnOverview) -> Obstacle | None:
-    return dictionary_obstacle(column)
-
-
 def _sizes(columns: StoredColumns, index_format: IndexFormat) -> StoredSizes:
     applies = ~columns.is_sorted & columns.has_dictionary
     uniform = uniform_inverted_bytes(columns.cardinality, columns.entries, columns.rows, index_format)
@@ -40,7 +35,7 @@ def _sizes(columns: StoredColumns, index_format: IndexFormat) -> StoredSizes:
 
 INVERTED_PATH = AccessPath(
     serves=_serves,
-    obstacle=_obstacle,
+    obstacle=dictionary_obstacle,
     segment_index=_SEGMENT_INDEX,
     sizes=_sizes,
     window_bytes=inverted_index_bytes,
