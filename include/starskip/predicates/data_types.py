@@ -29,6 +29,7 @@ _ARROW = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
+_NAMES = {kind: name for name, kind in _ARROW.items()}
 _DECIMAL = re.compile(r"decimal\((\d{1,2}),\s*(\d{1,2})\)")
 _MAX_DEPTH = 30
 _ARGUMENTS = re.compile(r"\(.*\)")
@@ -55,6 +56,13 @@ def arrow_type_of(data_type: str) -> pa.DataType | None:
         precision, scale = int(found[1]), int(found[2])
         return pa.decimal128(precision, scale) if scale <= precision and 1 <= precision <= 38 else None
     return _ARROW.get(family_of(data_type))
+
+
+def type_name(kind: pa.DataType) -> str | None:
+    """Return Spark's name of a literal's Arrow type, None for a type without literals here."""
+    if pa.types.is_decimal128(kind):
+        return f"decimal({kind.precision},{kind.scale})"
+    return _NAMES.get(kind)
 
 
 def literal_type_of(data_type: str) -> pa.DataType | None:

@@ -16,27 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from starskip.predicates.data_types import literal_type_of
+from starskip.predicates.data_types import literal_type_of, type_name
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
 from starskip.predicates.literal_text import json_value, value_of_json
 
 UNKNOWN = Call("Unknown")
 """A part of a predicate whose meaning is unknown; no index labels it."""
 MAX_DEPTH = 200
-_NAMES = {
-    "int8": "tinyint",
-    "int16": "smallint",
-    "int32": "int",
-    "int64": "bigint",
-    "float": "float",
-    "double": "double",
-    "bool": "boolean",
-    "string": "string",
-    "binary": "binary",
-    "date32[day]": "date",
-    "timestamp[us, tz=UTC]": "timestamp",
-    "timestamp[us]": "timestamp_ntz",
-}
 
 
 def expression_json(expression: Expression) -> str:
@@ -70,13 +56,6 @@ def _document(expression: Expression, depth: int) -> dict[str, Any]:
         listed = [json_value(each) for each in expression.values]
         return {"literals": listed, "type": name, "has_null": expression.has_null}
     return {"literal": json_value(expression.value), "type": name}
-
-
-def type_name(kind: pa.DataType) -> str | None:
-    """Return Spark's name of a literal's Arrow type, None for a type without literals here."""
-    if pa.types.is_decimal128(kind):
-        return f"decimal({kind.precision},{kind.scale})"
-    return _NAMES.get(str(kind))
 
 
 def _expression(document: Any, depth: int) -> Expression:

@@ -13,8 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from starskip.errors import UnsupportedQuery, printable
+from starskip.predicates.data_types import type_name
 from starskip.predicates.expression import Call, Column, Expression, Literal, LiteralSet
-from starskip.predicates.expression_json import MAX_DEPTH, type_name
+from starskip.predicates.expression_json import MAX_DEPTH
 from starskip.predicates.predicate_shape import SIGNS
 
 MOST_CHARACTERS = 1 << 20
