@@ -84,12 +84,9 @@ class PinotDialect(Dialect):
             negated = expression.this
             if is_infix_not(expression) and isinstance(negated, exp.In | exp.Is):
                 column, whole = self.sql(negated, "this"), self.sql(negated)
-                rest = (
-                    whole.removeprefix(f"{column} IS ")
-                    if isinstance(negated, exp.Is)
-                    else whole[len(column) :]
-                )
-                return f"{column} IS NOT {rest}" if isinstance(negated, exp.Is) else f"{column} NOT{rest}"
+                if isinstance(negated, exp.Is):
+                    return f"{column} IS NOT {whole.removeprefix(f'{column} IS ')}"
+                return f"{column} NOT{whole[len(column) :]}"
             return super().not_sql(expression)
 
 
