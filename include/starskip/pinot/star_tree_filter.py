@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from starskip.errors import printable
 from starskip.pinot.star_tree_rules import StarTreeRules
 from starskip.sql.predicate import (
+    PATTERNS,
     And,
     Constant,
     Filtered,
@@ -27,7 +28,6 @@ from starskip.sql.predicate import (
 LeafTruth = Callable[[Leaf], bool | None]
 """True or False where a segment's dictionary shows that a leaf always, or never, holds; else None."""
 
-_PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 _NULLS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
 _SHOWN_COLUMNS = 4
 
@@ -172,7 +172,7 @@ def _lack(leaf: Leaf, rules: StarTreeRules) -> NotServed | None:
             f"a predicate of its filter {what}, not of a column",
         )
     column = printable(leaf.column, 60)
-    if leaf.operator in _PATTERNS and not rules.patterns:
+    if leaf.operator in PATTERNS and not rules.patterns:
         return NotServed("pattern", f"its filter has LIKE or REGEXP_LIKE on {column}")
     if leaf.operator in _NULLS:
         return NotServed("is_null", f"its filter has IS NULL or IS NOT NULL on {column}")

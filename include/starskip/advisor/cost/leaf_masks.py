@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from starskip.advisor.cost.leaf_positions import LeafPositions, Literals
-from starskip.sql.predicate import NEGATIONS, Leaf, Operator
+from starskip.sql.predicate import NEGATIONS, PATTERNS, Leaf, Operator
 from starskip.tables.row_window import ColumnWindow, RowWindow
 from starskip.tables.value_order import distinct_values
 from starskip.tables.value_positions import Positions
@@ -37,7 +37,6 @@ _ASSUMED_OTHER_RATIO = 0.5
 LEAST_UNKNOWN_RATIO = 0.0005
 """Least share of rows that a predicate is assumed to keep, also where the log says that none passed."""
 
-_PATTERNS = (Operator.LIKE, Operator.REGEXP_LIKE)
 NULL_TESTS = (Operator.IS_NULL, Operator.IS_NOT_NULL)
 
 
@@ -72,7 +71,7 @@ def leaf_mask(
         return _guessed(leaf, window.rows)
     positions = reduce(np.intersect1d, (each for each in of_leaves if each is not None))
     negated = leaf.operator in NEGATIONS
-    if column.dictionary is not None and leaf.operator not in _PATTERNS:
+    if column.dictionary is not None and leaf.operator not in PATTERNS:
         # The dictionary covers the segment: a value that it lacks is in no row. A pattern is scanned all the
         # same.
         if len(positions) == 0:
