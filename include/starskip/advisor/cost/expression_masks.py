@@ -23,7 +23,8 @@ from starskip.sql.predicate import Leaf
 from starskip.sql.sandboxed_duckdb import SandboxedDuckDB, locked_database
 from starskip.sql.typed_literals import with_typed_literals
 from starskip.star_tree.query.scalar_functions import known_functions
-from starskip.tables.row_window import ColumnWindow, RowWindow
+from starskip.tables.row_window import RowWindow
+from starskip.tables.value_order import distinct_values
 
 Mask = npt.NDArray[np.bool_]
 
@@ -37,7 +38,9 @@ def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask |
         return None
     single = next(iter(columns.values())) if len(columns) == 1 else None
     is_coded = single is not None and single.dictionary is not None
-    values = {name: _values(column, of_rows=not is_coded) for name, column in columns.items()}
+    values = {name: distinct_values(column) for name, column in columns.items()}
+    if not is_coded:
+        values = {name: of.take(pa.array(columns[name].codes)) for name, of in values.items()}
     try:
         predicate = _pinots(_with_literals(leaf.expression, literals))
         known_functions(predicate)
@@ -56,12 +59,6 @@ def expression_mask(leaf: Leaf, literals: Literals, window: RowWindow) -> Mask |
 @cache
 def _database() -> SandboxedDuckDB:
     return locked_database()
-
-
-def _values(column: ColumnWindow, *, of_rows: bool) -> pa.Array:
-    values = column.dictionary if column.dictionary is not None else column.values
-    assert values is not None
-    return values.take(pa.array(column.codes)) if of_rows else values
 
 
 def _with_literals(text: str, literals: Literals) -> exp.Expr:
