@@ -32,8 +32,14 @@ def window_bytes(window: RowWindow) -> bytes:
     # A batch without columns would have no row.
     schema = pa.schema([pa.field("one", pa.bool_()), *fields], {_FACTS: json.dumps(facts)})
     batch = pa.record_batch([pa.array([True]), *lists], schema=schema)
+    return stream_bytes(batch, compression="zstd")
+
+
+def stream_bytes(batch: pa.RecordBatch, *, compression: str | None = None) -> bytes:
+    """Return a batch with its schema as Arrow's stream."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer:
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_stream(sink, batch.schema, options=options) as writer:
         writer.write_batch(batch)
     content: bytes = sink.getvalue().to_pybytes()
     return content

@@ -22,7 +22,7 @@ from starskip.settings import Settings
 from starskip.storage.schemas import INDEX_SIZES, SEGMENT_WINDOWS
 from starskip.tables.row_window import RowWindow
 from starskip.tables.thin_window import thin_window
-from starskip.tables.window_bytes import window_bytes, window_from_bytes
+from starskip.tables.window_bytes import stream_bytes, window_bytes, window_from_bytes
 
 _MIN_WINDOW_ROWS = 256
 _MAX_READ_ROWS = 1 << 20
@@ -151,7 +151,7 @@ def decoded_row(table: str, key: str, decoded: DecodedSegment) -> pa.RecordBatch
         "constant_columns": sorted(decoded.constant_columns),
         "values_a_row": list(decoded.values_a_row.items()),
         "window": window_bytes(decoded.window),
-        "sizes": _stream(decoded.sizes),
+        "sizes": stream_bytes(decoded.sizes),
     }
     return pa.RecordBatch.from_pylist([row], SEGMENT_WINDOWS)
 
@@ -168,11 +168,3 @@ def decoded_from_row(row: Mapping[str, Any]) -> DecodedSegment:
         values_a_row=dict(row["values_a_row"]),
         sizes=sizes,
     )
-
-
-def _stream(batch: pa.RecordBatch) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
-        writer.write_batch(batch)
-    content: bytes = sink.getvalue().to_pybytes()
-    return content
