@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.output_option import output_option
+from starskip.cli.path_options import output_option, segments_option
 from starskip.cli.progress import progress
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.source_options import segments_option
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import printable

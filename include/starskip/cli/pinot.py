@@ -11,7 +11,7 @@ import click
 
 from starskip.cli.command_group import CommandGroup
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.output_option import output_option
+from starskip.cli.path_options import output_option
 from starskip.cli.pinot_apply import BROKER, CONTROLLER, apply, revert
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option

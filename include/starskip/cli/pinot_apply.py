@@ -11,9 +11,9 @@ import click
 
 from starskip.cli.advice_place import advice_place, config_and_store, person
 from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.path_options import log_option
 from starskip.cli.setting_option import setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.source_options import log_option
 from starskip.cli.to_stderr import note
 from starskip.errors import printable
 from starskip.extras import needing_extra

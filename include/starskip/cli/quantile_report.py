@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.path_options import log_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.shared_options import format_modules
-from starskip.cli.source_options import log_option
 from starskip.cli.table_names import table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import printable

@@ -13,7 +13,7 @@ import click
 from starskip.cli.command_group import CommandGroup
 from starskip.cli.format_option import echo_result, format_option, output_or_table_format
 from starskip.cli.lake_table import of_version
-from starskip.cli.output_option import output_option
+from starskip.cli.path_options import output_option
 from starskip.cli.progress import progress
 from starskip.cli.shared_options import GRACE_HOURS, of_grace
 from starskip.cli.star_tree_contents import describe, documents

@@ -8,12 +8,11 @@ from typing import Any
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.cli.output_option import output_option
+from starskip.cli.path_options import log_option, output_option, segments_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import check_given_once, given_settings, named_settings, setting_option
 from starskip.cli.several_values import SeveralValues
 from starskip.cli.shared_options import format_modules
-from starskip.cli.source_options import log_option, segments_option
 from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import note, warn
 from starskip.cli.user_modules import located_faults

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from starskip.cli.format_option import echo_result, format_option
+from starskip.cli.path_options import log_option, segments_option
 from starskip.cli.progress import progress
 from starskip.cli.setting_option import given_settings, setting_option
 from starskip.cli.several_values import SeveralValues
-from starskip.cli.source_options import log_option, segments_option
 from starskip.cli.table_names import table_config_option, table_names, tables_option
 from starskip.cli.to_stderr import warn
 from starskip.errors import BAD_INPUT, ConfigError, printable

@@ -1,4 +1,4 @@
-"""``--log`` and ``--segments``: what commands on Pinot's tables read."""
+"""``--log`` and ``--segments``, what commands on Pinot's tables read, and ``--output``, where they write."""
 
 from __future__ import annotations
 
@@ -29,3 +29,9 @@ def segments_option(*, required: bool = False) -> Callable[[F], F]:
         type=click.Path(),
         help="Folder of tableNameWithoutType/*.tar.gz.",
     )
+
+
+def output_option(metavar: str, help_text: str, *others: str, **options: Any) -> Callable[[F], F]:
+    """Return the option, whose value is called ``target``; ``others``: further names of it."""
+    names = ("-o", "--output", *others, "target")
+    return click.option(*names, metavar=metavar, help=help_text, type=click.Path(), **options)
