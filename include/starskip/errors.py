@@ -43,7 +43,7 @@ class SourceError(StarskipError):
 
 
 class MissingSource(SourceError):
-    """A path that names nothing at all."""
+    """A path that names nothing at all, or a table's folder without a segment."""
 
 
 class MissingLog(SourceError):

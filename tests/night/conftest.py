@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -160,6 +161,22 @@ def with_trees() -> Settings:
 def lab(small_store: Path, tmp_path: Path) -> Lab:
     shutil.copytree(small_store, tmp_path / "lab")
     return Lab(tmp_path / "lab")
+
+
+@pytest.fixture
+def forbid(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Refuse to list a folder: the tests may run as root, who is refused nothing."""
+    listed = os.scandir
+
+    def forbidden(folder: Path) -> None:
+        def scandir(path: Any) -> Any:
+            if str(path) == str(folder):
+                raise PermissionError(13, "Permission denied", str(path))
+            return listed(path)
+
+        monkeypatch.setattr("starskip.storage.files.list_folder.os.scandir", scandir)
+
+    return forbidden
 
 
 @pytest.fixture(scope="session")

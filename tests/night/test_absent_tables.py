@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.cost.kept_windows import WINDOWS
+from starskip.advisor.run.gate_verdicts import stopping_verdicts
 from starskip.advisor.run.stages import STAGE_NAMES
 from starskip.errors import ConfigError, SourceError
 from starskip.night.quality.check_stage import check_stage
+from starskip.night.table_groups import forget_gone_tables, table_groups
 from starskip.pinot import table_config
 from starskip.pinot.table_config import read_table_configs, table_config_files
+from starskip.storage.artefact_store import CURRENT
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality, pytest.mark.filterwarnings("default")]
 
@@ -34,6 +39,22 @@ def test_a_configured_table_whose_folder_is_empty_fails_alone(lab: Any) -> None:
     night = lab.run(lab.night(tables=CONFIGURED), COLLECT)
     verdicts = {verdict.table: verdict.passed for verdict in check_stage(night, *COLLECT)}
     assert verdicts == {"lineitem": True, "airlineStats": True, "dropped": False}
+
+
+def test_a_folder_that_cannot_be_listed_keeps_what_an_earlier_run_has_published(
+    lab: Any, forbid: Callable[[Path], None]
+) -> None:
+    night = lab.night()
+    assert lab.run_with_gates(night) == {}
+    forbid(lab.segments / "lineitem")
+    for stage in STAGE_NAMES[:2]:
+        check_stage(lab.run(night, [stage]), stage)
+    assert set(stopping_verdicts(night)) == {"lineitem"}
+    groups = table_groups(night)
+    assert groups == [["airlineStats"]]
+    forget_gone_tables(night, groups)
+    for artefact, day in (("reports", night.date_text), (WINDOWS, CURRENT)):
+        assert set(night.store.snapshot(artefact, day).tables) == {"airlineStats", "lineitem"}
 
 
 @pytest.mark.parametrize("changes", [{"is_of_some": True}, {"tables": frozenset({"dropped", "gone"})}])

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import SourceOutage, StorageOutage
+from starskip.lake.lake_table import LakeTable
 from starskip.night import collect_segment_metadata as stage
 
 START = datetime(2026, 11, 21, 2, tzinfo=UTC)
@@ -97,3 +102,57 @@ def test_facts_of_a_table_come_from_the_nearest_night_that_has_some(aged: Any) -
     assert read(aged, 25, run_date=date(2026, 11, 21)) == 0
     # A backfill of a day before all others knows the segments, too.
     assert read(aged, 26, run_date=date(2026, 11, 10)) == 0
+
+
+def failures(lab: Any, night: Any = None) -> dict[str, str]:
+    """Return why the stage failed, by table."""
+    night = night or lab.night()
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    parts = snapshot.parts().items()
+    return {table: part.properties[FAILED] for table, part in parts if FAILED in part.properties}
+
+
+def test_disk_that_fails_damages_no_segment(aged: Any) -> None:
+    # A file that opens, and whose first byte cannot be read: EIO.
+    (aged.segments / "lineitem" / "lineitem_1.tar.gz").symlink_to("/proc/self/mem")
+    with pytest.raises(SourceOutage, match=r"lineitem_1\.tar\.gz: cannot be read now: Input/output error"):
+        read(aged, 0)
+
+
+@pytest.mark.parametrize("lake", [{}, {"events": LakeTable("/lake/events")}])
+def test_half_of_a_hybrid_table_without_a_folder_fails_alone(lake: Any, aged: Any) -> None:
+    shutil.move(aged.segments / "airlineStats", aged.segments / "airlineStats_OFFLINE")
+    paths = [aged.root / f"airlineStats_{half}.json" for half in ("OFFLINE", "REALTIME")]
+    for path in paths:
+        path.write_text(json.dumps({"tableName": path.stem, "tableType": path.stem.partition("_")[2]}))
+    assert read(aged, 0, table_config_paths=[str(path) for path in paths], lake_tables=lake) == 4
+    assert set(aged.published("table_facts")) == {"lineitem", *(path.stem for path in paths), *lake}
+    assert list(failures(aged)) == ["airlineStats_REALTIME"]
+    assert "unknown table airlineStats_REALTIME: " in aged.warnings
+
+
+def test_folder_that_may_not_be_listed_fails_its_table(aged: Any, forbid: Callable[[Path], None]) -> None:
+    new = aged.segments / "new"
+    new.mkdir()
+    forbid(new)
+    assert read(aged, 0) == 4
+    assert failures(aged) == {"new": f"table new: cannot read {new}: Permission denied"}
+
+
+def test_empty_folder_fails_a_table_that_is_known_and_no_other(aged: Any) -> None:
+    for name in ("stray", "configured"):
+        (aged.segments / name).mkdir()
+    config = aged.root / "configured.json"
+    config.write_text(json.dumps({"tableName": "configured_OFFLINE", "tableType": "OFFLINE"}))
+    configs = [str(config)]
+    assert read(aged, 0, table_config_paths=configs) == 4
+    assert set(failures(aged)) == {"configured"}
+    assert "table stray has no segments" in aged.warnings
+    for path in (aged.segments / "lineitem").iterdir():
+        path.unlink()
+    tonight = aged.night(run_date=date(2026, 11, 21))
+    aged.run(tonight, stages=("collect_segment_metadata",))
+    assert set(failures(aged, tonight)) == {"lineitem"}
+    # A rerun knows the table by what the night itself has published.
+    assert read(aged, 1) == 0
+    assert set(failures(aged)) == {"lineitem"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 from starskip.advisor.run.stages import STAGE_NAMES
+from starskip.advisor.run.table_by_table import FAILED
 from starskip.errors import SourceError
 
 ADVICE_STAGES = STAGE_NAMES[:-1]
@@ -60,19 +60,14 @@ def test_a_table_folder_without_segments(lab: Any, log_line: Line, sound: Mappin
 
 @pytest.mark.slow
 def test_a_table_folder_that_may_not_be_read(
-    lab: Any, sound: Mapping[str, bytes], monkeypatch: pytest.MonkeyPatch
+    lab: Any, sound: Mapping[str, bytes], forbid: Callable[[Path], None]
 ) -> None:
-    forbidden, listed = str(lab.segments / "lineitem"), os.scandir
-
-    def scandir(path: Any) -> Any:
-        if str(path) == forbidden:
-            raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
-
-    # The tests may run as root, who is refused nothing.
-    monkeypatch.setattr("starskip.storage.files.list_folder.os.scandir", scandir)
-    lab.run(stages=ADVICE_STAGES)
-    assert re.search("table lineitem: cannot read .*/lineitem: Permission denied", lab.warnings)
+    forbid(lab.segments / "lineitem")
+    night = lab.run(stages=ADVICE_STAGES)
+    problem = f"table lineitem: cannot read {lab.segments}/lineitem: Permission denied"
+    assert problem in lab.warnings
+    facts = night.store.snapshot("table_facts", night.date_text).parts()
+    assert facts["lineitem"].properties == {FAILED: problem}
     assert_other_table_is_unchanged(lab, sound)
 
 

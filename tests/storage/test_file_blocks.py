@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
+from starskip.errors import SourceOutage
 from starskip.storage.files.file_blocks import DamagedFileError, file_blocks
 
 TEXT = b"".join(b"%d line of text %d\n" % (i, random.Random(i).randrange(10**12)) for i in range(20_000))
@@ -147,3 +148,8 @@ def test_vanished_file_is_unreadable(file):
 def test_plain_file_from_a_byte_on(file):
     file.write_bytes(TEXT)
     assert b"".join(file_blocks(str(file), "none", 7, 100)) == TEXT[7:]
+
+
+def test_a_disk_that_fails_is_no_damage():
+    with pytest.raises(SourceOutage, match="cannot be read now: Input/output error"):
+        read("/proc/self/mem", "none")

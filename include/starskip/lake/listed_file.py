@@ -6,6 +6,7 @@ import io
 import os
 
 from starskip.storage.files.bytes_read import add_bytes_read
+from starskip.storage.files.local_file import open_local
 from starskip.storage.files.object_reader import ObjectReader, open_at_end
 from starskip.storage.files.object_url import local_path, object_url
 
@@ -31,7 +32,7 @@ class ListedFile(io.RawIOBase):
         self._is_local = url is None
         self._untold = 0
         self._opened: io.RawIOBase | io.BufferedReader = (
-            local_path(path).open("rb") if url is None else open_at_end(url)
+            open_local(local_path(path)) if url is None else open_at_end(url)
         )
         self.require_same()
 

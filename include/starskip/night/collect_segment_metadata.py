@@ -22,18 +22,25 @@ import pyarrow.compute as pc
 
 from starskip.advisor.run.night import CONFIGS, LEFT_OUT_CONFIGS, Night, StageResult
 from starskip.advisor.run.table_by_table import failed_parts
-from starskip.errors import ConfigError, DamagedManifest, SourceError, SourceOutage, StorageError, printable
+from starskip.errors import (
+    ConfigError,
+    DamagedManifest,
+    MissingSource,
+    SourceError,
+    SourceOutage,
+    StorageError,
+    printable,
+)
 from starskip.execution.engine import Engine
 from starskip.execution.gather_aside import gather_messages
-from starskip.night.lake_only import LAKE_ONLY, TablesElsewhere, tables_elsewhere
-from starskip.pinot.hybrid_tables import hybrid_tables, with_halves
+from starskip.night.lake_only import LAKE_ONLY
+from starskip.night.night_tables import NightTables, night_tables
 from starskip.pinot.segments.facts_table import collect_facts, source_identity
 from starskip.pinot.segments.pulled_note import PULLED, pulled_words
 from starskip.pinot.segments.segment_files import (
     SegmentFile,
+    no_table_folders,
     possible_segments,
-    segment_tables,
-    table_folders,
 )
 from starskip.storage.commit_messages import (
     COMMIT_MESSAGES,
@@ -78,18 +85,20 @@ def collect_segment_metadata(engine: Engine, night: Night) -> StageResult:
     Tables that lie in the lake alone have facts without a row.
     """
     night, unsound = _with_sound_configs(night)
-    elsewhere = tables_elsewhere(night)
-    folders, warnings = segment_folders(night, elsewhere.names)
-    warnings = [*(f"{problem}: it is left out" for problem in unsound.values()), *warnings]
-    former = _former_facts(night, folders)
+    tables = night_tables(night)
+    warnings = [f"{problem}: it is left out" for problem in unsound.values()]
+    if night.segments_root and night.tables is None and not tables.folders:
+        warnings.append(str(no_table_folders(night.segments_root)))
+    former = _former_facts(night, tables.folders)
+    known = _known_tables(night, tables, former)
     try:
-        result = _collected(engine, night, folders, elsewhere, unsound, former)
+        result = _collected(engine, night, tables, unsound, known, former)
     except StorageError as error:
         if former is None or error.location not in _file_names(former):
             raise
         # The files of the former night's facts are gone or damaged; the segments themselves still exist.
         warnings.append(f"all segments were read again: {error}")
-        result = _collected(engine, night, folders, elsewhere, unsound, None)
+        result = _collected(engine, night, tables, unsound, known, None)
     return replace(result, warnings=(*warnings, *result.warnings))
 
 
@@ -105,24 +114,11 @@ def _with_sound_configs(night: Night) -> tuple[Night, Mapping[str, ConfigError]]
     return replace(night, table_config_paths=paths, seen=Seen({CONFIGS: (configs, {})})), problems
 
 
-def segment_folders(night: Night, elsewhere: frozenset[str]) -> tuple[Mapping[str, str], list[str]]:
-    """Return the folder of each table whose segments are collected, and warnings.
-
-    ``elsewhere``: the names of tables in the lake alone, and of absent tables.
-    """
-    tables = None if night.tables is None else night.tables - elsewhere
-    if not night.segments_root or tables == frozenset():
-        return {}, []
-    try:
-        found = segment_tables(night.segments_root) if tables is None else tables
-        wanted = with_halves(found, hybrid_tables(night.table_configs()))
-        return table_folders(night.segments_root, wanted), []
-    except SourceOutage:
-        raise
-    except SourceError as error:
-        if not elsewhere or tables is not None:
-            raise
-        return {}, [str(error)]  # there is work without them
+def _known_tables(night: Night, tables: NightTables, former: Snapshot | None) -> frozenset[str]:
+    """Return the tables that must have segments: a folder without any may be no table's."""
+    if night.tables is not None:
+        return frozenset(tables.folders)
+    return tables.configured.union(former.parts() if former else ())
 
 
 def _former_facts(night: Night, tables: Iterable[str]) -> Snapshot | None:
@@ -158,14 +154,14 @@ def _file_names(snapshot: Snapshot) -> set[str]:
 def _collected(
     engine: Engine,
     night: Night,
-    folders: Mapping[str, str],
-    elsewhere: TablesElsewhere,
+    tables: NightTables,
     unsound: Mapping[str, ConfigError],
+    known: frozenset[str],
     former: Snapshot | None,
 ) -> StageResult:
     staged = night.store.staged_write(_ARTEFACT, night.date_text)
     staged_damaged = night.store.staged_write(_DAMAGED, night.date_text)
-    listed = _listed(engine, night, folders, former, staged)
+    listed = _listed(engine, night, tables, former, staged)
     messages = pa.concat_tables(
         [
             _read_fresh(engine, listed.fresh, staged, staged_damaged),
@@ -173,21 +169,19 @@ def _collected(
         ]
     )
     # An empty part means that no segments were found tonight, and replaces the part of an earlier run.
-    empty = {table: Part(()) for table in {*listed.tables, *elsewhere.lake_only}}
-    absent = {**elsewhere.absent, **(listed.problems if night.tables is not None else {})}
+    empty = {table: Part(()) for table in {*listed.tables, *tables.lake_only}}
+    problems = {**tables.absent, **listed.problems}
+    stopped = {table: words for table, words in problems.items() if table not in listed.empty - known}
     read_at: dict[str, Any] = {_READ_AT: night.started_at.isoformat()}
     if unsound:
         read_at[LEFT_OUT_CONFIGS] = [*unsound]
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
-    told = {
-        table: {**read_at, LAKE_ONLY: True} if table in elsewhere.lake_only else read_at for table in parts
-    }
+    told = {table: {**read_at, LAKE_ONLY: True} if table in tables.lake_only else read_at for table in parts}
     told |= {table: {**told[table], PULLED: words} for table, words in listed.pulled.items()}
     found = {table: Part(part.files, told[table]) for table, part in parts.items()}
-    night.publish(_ARTEFACT, {**found, **failed_parts(absent)})
+    night.publish(_ARTEFACT, {**found, **failed_parts(stopped)})
     damaged = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
-    problems = {**absent, **listed.problems}
     warnings = (*problems.values(), *_damage_words(damaged), *listed.pulled.values())
     counts = {
         "tables": len(parts),
@@ -209,13 +203,17 @@ def _damage_words(notes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Listing:
-    """The listed files of tables, as files of rows; sentences on tables that are pulled, or without files."""
+    """The listed files of tables, as files of rows; sentences on tables that are pulled, or without files.
+
+    ``empty``: the tables whose folder could be listed, and holds no segment.
+    """
 
     fresh: Mapping[str, Part]
     unchanged: Mapping[str, Part]
     tables: Sequence[str]
     pulled: Mapping[str, str]
     problems: Mapping[str, str]
+    empty: frozenset[str]
 
     @property
     def fresh_files(self) -> int:
@@ -231,25 +229,29 @@ def _rows(parts: Mapping[str, Part]) -> int:
 
 
 def _listed(
-    engine: Engine, night: Night, folders: Mapping[str, str], former: Snapshot | None, staged: StagedWrite
+    engine: Engine, night: Night, found: NightTables, former: Snapshot | None, staged: StagedWrite
 ) -> _Listing:
     """List the tables' folders where the engine's tasks run.
 
     Raises SourceError for a table that this run was asked for and that has no segments, or if none has any.
     """
     aside = replace(staged, schema=_LISTED)
-    rows = engine.rows_of_items(list(folders.items()), partial(_list_tables, aside, former), COMMIT_MESSAGES)
+    rows = engine.rows_of_items(
+        list(found.folders.items()), partial(_list_tables, aside, former), COMMIT_MESSAGES
+    )
     messages = gather_messages(engine, rows, [aside], "listing")
     notes = [json.loads(note) for note in notes_of(messages, _ARTEFACT)]
     problems = {note["table"]: note["problem"] for note in notes if "problem" in note}
     tables = [note["table"] for note in notes if "problem" not in note]
-    if problems and (night.is_of_some or not (tables or night.lake_tables)):
-        alone = f"no table below {night.segments_root} has segments"
-        words = alone if night.tables is None else next(iter(problems.values()))
+    if problems and (night.is_of_some or not (tables or found.lake_only)):
+        words = next(iter(problems.values()))
+        if night.tables is None:
+            words = f"no table below {night.segments_root} has segments: {words}"
         raise SourceError(words, source=night.segments_root)
     pulled = {note["table"]: note["pulled"] for note in notes if note.get("pulled")}
     fresh, unchanged = parts_of(messages, _FRESH), parts_of(messages, _UNCHANGED)
-    return _Listing(fresh, unchanged, tables, pulled, problems)
+    empty = frozenset(note["table"] for note in notes if note.get("is_empty"))
+    return _Listing(fresh, unchanged, tables, pulled, problems, empty)
 
 
 def _list_tables(
@@ -261,7 +263,8 @@ def _list_tables(
         except SourceOutage:
             raise
         except SourceError as error:
-            yield note_message(_ARTEFACT, table, json.dumps({"table": table, "problem": str(error)}))
+            note = {"table": table, "problem": str(error), "is_empty": isinstance(error, MissingSource)}
+            yield note_message(_ARTEFACT, table, json.dumps(note))
             continue
         known = _known_files(former, table) if former else {}
         is_known = [known.get(file.path) == source_identity(file) for file in files]

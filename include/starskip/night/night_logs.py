@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from starskip.advisor.run.night import Night
 from starskip.errors import MissingLog, MissingSource
-from starskip.night.lake_only import tables_elsewhere
 from starskip.night.log_times import KnownLogs
+from starskip.night.night_tables import night_tables
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import log_splits
@@ -102,7 +102,7 @@ def look_for_log(night: Night) -> None:
     """
     if not night.log_paths or not night.segments_root:
         return
-    if night.tables is not None and night.tables <= tables_elsewhere(night).names:
+    if night.tables is not None and not night_tables(night).folders:
         return
     logs = night_logs(night.log_paths, night.run_date, neighbours=night.settings.log.read_neighbouring_days)
     zone = night.settings.log.time_zone

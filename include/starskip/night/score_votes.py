@@ -16,7 +16,7 @@ from starskip.advisor.cost.decoded_segments import DecodedSource, decoding
 from starskip.advisor.cost.index_sizes import merge_index_sizes, metadata_sizes
 from starskip.advisor.cost.kept_windows import WINDOWS, kept_windows
 from starskip.advisor.cost.planned_votes import TablePlan, choose_segments, planned_votes, table_plans
-from starskip.advisor.cost.read_overviews import read_overviews, sound_overviews
+from starskip.advisor.cost.read_overviews import overviews_of_sums, sound_overviews, sum_facts
 from starskip.advisor.cost.sampled_index_sizes import sampled_index_sizes
 from starskip.advisor.cost.sampled_segments import SampledSegment, published_segments
 from starskip.advisor.families.families import families_of_night
@@ -42,7 +42,7 @@ from starskip.pinot.index_sizes.index_format import IndexFormat, index_format
 from starskip.storage.artefact_store import CURRENT
 from starskip.storage.commit_messages import COMMIT_MESSAGES, parts_of, write_tables
 from starskip.storage.manifest import Part
-from starskip.storage.schemas import INDEX_SIZES, WORKLOAD
+from starskip.storage.schemas import COLUMN_SUMS, INDEX_SIZES, WORKLOAD
 from starskip.storage.snapshot import Snapshot
 
 
@@ -55,12 +55,13 @@ def score_votes(engine: Engine, night: Night) -> StageResult:
     facts = set(usable_tables(night, "table_facts", "score_votes"))
     tables = [table for table in usable_tables(night, "queries", "score_votes") if table in facts]
     busy: dict[str, BusyKeys] = {}
-    counted = table_by_table(tables, partial(_workload_parts, engine, night, busy))
+    sums: dict[str, pa.Table] = {}
+    counted = table_by_table(tables, partial(_workload_parts, engine, night, busy, sums))
     night.publish("workload", _together(counted.results))
     workload = published(night, "workload")
     left = counted.left_of(tables)
     faults: dict[str, Mapping[str, str]] = {}
-    scored = table_by_table(left, partial(_soundly_scored, engine, night, workload, faults))
+    scored = table_by_table(left, partial(_soundly_scored, engine, night, workload, sums, faults))
     sizes, votes = (_together([both[number] for both in scored.results]) for number in (0, 1))
     failures = counted.failures | scored.failures
     night.publish("index_sizes", sizes)
@@ -80,15 +81,16 @@ def _soundly_scored(
     engine: Engine,
     night: Night,
     workload: Snapshot,
+    sums: Mapping[str, pa.Table],
     all_faults: dict[str, Mapping[str, str]],
     tables: Sequence[str],
 ) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
     """Return the parts of ``_scored``, of a single table without families that fail in it."""
     if len(tables) != 1:
         # What fails then is worked on table by table.
-        return _scored(engine, night, workload, tables)
+        return _scored(engine, night, workload, sums, tables)
     (sizes, votes), faults = without_faulty(
-        {}, lambda names: _scored(engine, night.without_families(names), workload, tables)
+        {}, lambda names: _scored(engine, night.without_families(names), workload, sums, tables)
     )
     if not faults:
         return sizes, votes
@@ -97,10 +99,15 @@ def _soundly_scored(
 
 
 def _scored(
-    engine: Engine, night: Night, workload: Snapshot, tables: Sequence[str]
+    engine: Engine,
+    night: Night,
+    workload: Snapshot,
+    sums: Mapping[str, pa.Table],
+    tables: Sequence[str],
 ) -> tuple[Mapping[str, Part], Mapping[str, Part]]:
-    """Return the parts of ``index_sizes`` and of ``votes``."""
-    overviews = read_overviews(engine, night, tables)
+    """Return the parts of ``index_sizes`` and of ``votes``; ``sums``: those of the facts, by table."""
+    of_tables = pa.concat_tables([COLUMN_SUMS.empty_table(), *(sums[table] for table in tables)])
+    overviews = overviews_of_sums(night, of_tables)
     plans = table_plans(
         overviews, partial(published_shapes, workload), families_of_night(night), night.settings
     )
@@ -171,14 +178,20 @@ def _busy_keys(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str,
 
 
 def _workload_parts(
-    engine: Engine, night: Night, all_busy: dict[str, BusyKeys], tables: Sequence[str]
+    engine: Engine,
+    night: Night,
+    all_busy: dict[str, BusyKeys],
+    all_sums: dict[str, pa.Table],
+    tables: Sequence[str],
 ) -> Mapping[str, Part]:
-    """Return the parts of ``workload``, and add to ``all_busy`` the busy keys of the tables."""
+    """Return the parts of ``workload``; add the tables' busy keys to ``all_busy``, sums to ``all_sums``."""
     snapshot = published(night, "queries")
     settings = night.settings
     busy = _busy_keys(engine, night, tables)
     all_busy.update(busy)
-    names = known_names(sound_overviews(engine, night, tables), settings.scoring.pinot_version)
+    sums = sum_facts(engine, night, tables)
+    all_sums.update({table: sums.filter(pc.equal(sums["table"], table)) for table in tables})
+    names = known_names(sound_overviews(night, sums), settings.scoring.pinot_version)
     count = partial(
         count_shapes,
         instances_per_shape=settings.workload.instances_per_shape,

@@ -10,11 +10,10 @@ from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_t
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.errors import SourceError, SourceOutage
-from starskip.night.collect_segment_metadata import segment_folders
 from starskip.night.lake_logs import event_logs_of_night
-from starskip.night.lake_only import tables_elsewhere
 from starskip.night.log_times import KnownLogs
 from starskip.night.night_logs import night_logs
+from starskip.night.night_tables import night_tables
 from starskip.pinot.segments.segment_files import possible_segments
 from starskip.storage.artefact_store import CURRENT
 
@@ -123,7 +122,7 @@ def _are_few_segments(night: Night, most_bytes: int) -> bool:
     if not night.segments_root or not most_bytes:
         return bool(most_bytes)
     files = found_bytes = 0
-    for table, folder in segment_folders(night, tables_elsewhere(night).names)[0].items():
+    for table, folder in night_tables(night).folders.items():
         try:
             listed = possible_segments(table, folder)
         except SourceOutage:

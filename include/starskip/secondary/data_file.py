@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -20,6 +20,8 @@ from starskip.lake.parquet.parquet_footers import open_footer
 from starskip.lake.parquet.parquet_pages import PagedFile, paged_file
 from starskip.lake.snapshot_columns import SnapshotColumn
 from starskip.lake.unlike_spark import UnlikeSpark
+from starskip.storage.files.local_file import local_failures
+from starskip.storage.files.object_url import object_url
 
 DAMAGE = (OSError, ValueError, LookupError, pa.ArrowException)
 """Errors that readers raise for a file that they cannot read."""
@@ -111,9 +113,11 @@ class DataFileOfTable:
 
 @contextmanager
 def reading(path: str) -> Iterator[None]:
-    """Turn errors of reading the file into SourceError that names it."""
+    """Turn errors of reading the file into SourceError that names it; SourceOutage for one that may pass."""
+    is_local = object_url(path) is None
     try:
-        yield
+        with local_failures(path) if is_local else nullcontext():
+            yield
     except UnlikeSpark as error:
         raise SourceError(f"{path}: is not read as Spark reads it: {error}", source=path) from error
     except DAMAGE as error:

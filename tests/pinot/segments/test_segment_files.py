@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from starskip.errors import SourceError
-from starskip.pinot.segments.segment_files import list_segments
+from starskip.pinot.segments.facts_table import collect_facts
+from starskip.pinot.segments.segment_files import SegmentFile, is_segment, list_segments
 
 
 @pytest.fixture
@@ -55,6 +56,7 @@ def test_a_bare_name_with_a_dot_that_is_a_tar_is_a_segment(name: str, root: Path
 
 def test_hidden_and_deleted_folders_are_no_tables(root: Path) -> None:
     (root / "empty" / "e_0.tar.gz").write_bytes(b"")
+    (root / "lost+found").mkdir()
     assert {f.table for f in list_segments(str(root))} == {"a", "b", "empty"}
 
 
@@ -107,3 +109,13 @@ def test_a_folder_without_segments_of_a_half_serves_both(tmp_path: Path) -> None
     (tmp_path / "t_REALTIME").mkdir()
     (tmp_path / "t_REALTIME" / "any.tar.gz").write_bytes(b"")
     assert [file.segment for file in list_segments(tmp_path, ["t_REALTIME"])] == ["any"]
+
+
+@pytest.mark.parametrize("name", ["bare", "with.dot"])
+def test_a_bare_name_that_may_not_be_read_is_a_damaged_segment(name: str, tmp_path: Path) -> None:
+    # The tests may run as root, who may read all but a link to itself.
+    (tmp_path / name).symlink_to(name)
+    file = SegmentFile("t", name, str(tmp_path / name), 0)
+    assert is_segment(file)
+    ((facts, damaged),) = collect_facts([file])
+    assert (facts.num_rows, damaged["reason"].to_pylist()) == (0, ["unreadable_file"])

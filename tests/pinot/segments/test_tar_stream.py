@@ -9,6 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from no_more_files import no_more_files
+from starskip.errors import SourceOutage
 from starskip.pinot.segments.damaged_segment import DamagedSegment
 from starskip.pinot.segments.decompressed_stream import TarLimits
 from starskip.pinot.segments.segment_files import SegmentFile
@@ -206,3 +208,12 @@ def test_a_file_that_is_gone(raw_file: Write) -> None:
     file = SegmentFile("t", "s", "nowhere/s.tar.gz", 0, 0)
     error = refusal(file)
     assert (error.reason, error.detail) == ("unreadable_file", "cannot be read: No such file or directory")
+
+
+def test_a_disk_that_fails_is_no_damage(raw_file: Write) -> None:
+    file = raw_file(gzip.compress(tar_bytes({"s/a": b"1" * 5000})))
+    with no_more_files(), pytest.raises(SourceOutage, match="cannot be read now: Too many open files"):
+        names_and_contents(file)
+    # A file that opens, and whose first byte cannot be read: EIO.
+    with pytest.raises(SourceOutage, match="cannot be read now: Input/output error"):
+        names_and_contents(SegmentFile("t", "s", "/proc/self/mem", 0, 0))

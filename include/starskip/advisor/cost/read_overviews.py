@@ -26,10 +26,19 @@ _MAX_COLUMNS = 2_000_000
 
 def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
     """Return the overview of each table from ``table_facts`` and the table configs of the night."""
+    return overviews_of_sums(night, sum_facts(engine, night, tables))
+
+
+def sum_facts(engine: Engine, night: Night, tables: Sequence[str]) -> pa.Table:
+    """Return COLUMN_SUMS of the tables' ``table_facts``, which families of users do not change."""
     snapshot = night.store.snapshot("table_facts", night.date_text)
     assert snapshot is not None
     rows = engine.rows_of_snapshot(snapshot, tables).map(_column_sums, COLUMN_SUMS)
-    sums = rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
+    return rows.merge(["table", "column"], _merge_column_sums, COLUMN_SUMS).gather("columns", _MAX_COLUMNS)
+
+
+def overviews_of_sums(night: Night, sums: pa.Table) -> dict[str, TableOverview]:
+    """Return the overview of each table from what ``sum_facts`` returned."""
     families, configs = families_of_night(night).known, night.table_configs()
     configured = configured_indexes(configs, families)
     overviews = table_overviews(sums, segment_indexes(families), configured)
@@ -38,9 +47,9 @@ def read_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[
     return with_config_limits(tracked, configs, families, scoring.pinot_version)
 
 
-def sound_overviews(engine: Engine, night: Night, tables: Sequence[str]) -> dict[str, TableOverview]:
+def sound_overviews(night: Night, sums: pa.Table) -> dict[str, TableOverview]:
     """Return the overviews as far as families of users can tell them: rows and columns need none."""
-    found, _ = without_faulty({}, lambda names: read_overviews(engine, night.without_families(names), tables))
+    found, _ = without_faulty({}, lambda names: overviews_of_sums(night.without_families(names), sums))
     return found
 
 
@@ -57,7 +66,7 @@ def table_sizes(engine: Engine, night: Night) -> Mapping[str, TableSize]:
     snapshot = night.store.snapshot("table_facts", night.date_text)
     if snapshot is None:
         return {}
-    overviews = sound_overviews(engine, night, sorted(snapshot.tables))
+    overviews = sound_overviews(night, sum_facts(engine, night, sorted(snapshot.tables)))
     return {table: _size(overview) for table, overview in overviews.items()}
 
 

@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 from starskip.errors import SourceError, SourceOutage, first_line
 from starskip.lake.spark_types import TYPE_TEXT
 from starskip.storage.files.bytes_read import add_bytes_read, sharing_count
+from starskip.storage.files.local_file import local_failures, open_local
 from starskip.storage.files.object_reader import open_at_end
 from starskip.storage.files.object_url import local_path, object_url
+from starskip.storage.files.open_file import file_size
 
 RunTasks = Callable[[str, Sequence[Any], Callable[[Any], Any]], list[Any]]
 """Runs a function over items, as ``execution.engine_tasks`` does."""
@@ -60,12 +62,13 @@ def open_footer(path: str) -> Any:
     """Return the footer of a file by its path or URL.
 
     Raises OSError and pa.ArrowException for a file that cannot be read, such as one with encrypted
-    columns, and SourceError for a store.
+    columns, and SourceError for a store or a disk.
     """
     url = object_url(path)
     if url is None:
-        found = pq.read_metadata(str(local_path(path)))
-        with local_path(path).open("rb", buffering=0) as opened:
+        with local_failures(path):
+            found = pq.read_metadata(str(local_path(path)))
+        with open_local(local_path(path)) as opened:
             footer_bytes = _footer_bytes(opened)
     else:
         reader = open_at_end(url)
@@ -167,7 +170,7 @@ def _footer(path: str | None) -> Any:
     if path is None:
         return None
     try:
-        is_empty = object_url(path) is None and not local_path(path).stat().st_size
+        is_empty = object_url(path) is None and not file_size(path)
         return NoRows() if is_empty else open_footer(path)
     except SourceOutage:
         raise
@@ -179,7 +182,7 @@ def _has_no_footer(path: str) -> bool:
     """Return whether a file that cannot be read does not end as Parquet files do, encrypted ones too."""
     try:
         url = object_url(path)
-        with local_path(path).open("rb") if url is None else open_at_end(url) as opened:
+        with open_local(local_path(path)) if url is None else open_at_end(url) as opened:
             size = opened.seek(0, io.SEEK_END)
             if size < _LEAST_BYTES:
                 return True

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from starskip.advisor.run.night import Night
 from starskip.errors import SourceError, some_of
 from starskip.night.doctor.finding import FAILED, OK, WARNING, counted
+from starskip.night.night_tables import night_tables
 from starskip.pinot.hybrid_tables import with_halves, without_type
 from starskip.pinot.segments.facts_table import collect_facts
 from starskip.pinot.segments.pulled_note import pulled_words
@@ -29,9 +30,8 @@ def check_segment_tables(night: Night, folders: Mapping[str, str]) -> Iterator[t
         OK,
         f"{night.segments_root} has folders of {counted(len(folders), 'table')}: {some_of(folders)}",
     )
-    known = {*folders, *night.lake_tables}
-    if unknown := [table for table in night.tables or () if folder_of(table, known) is None]:
-        yield FAILED, f"tables of the configuration without a folder of segments: {some_of(unknown)}"
+    if absent := night_tables(night).absent:
+        yield FAILED, f"tables without a folder of segments: {some_of(absent)}"
 
 
 def check_some_segments(night: Night, folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from starskip.errors import SourceError, SourceOutage, some_of
+from starskip.errors import MissingSource, SourceError, SourceOutage, some_of
 from starskip.pinot.hybrid_tables import halves_of, without_type
 from starskip.storage.files.file_identity import FileIdentity
 from starskip.storage.files.list_folder import list_folder
@@ -20,7 +20,8 @@ from starskip.storage.files.open_file import file_head
 from starskip.storage.files.path_text import path_text
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
-DELETED_SEGMENTS = "Deleted_Segments"
+_NO_TABLES = ("Deleted_Segments", "lost+found")
+"""Folders that Pinot and a disk keep there for themselves."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _NEVER_SEGMENTS = (".crc", ".csv", ".json", ".log", ".md5", ".parquet", ".sha256", ".tmp", ".txt", ".yaml")
 """Endings of other files beside segments: they are not opened to find out."""
@@ -64,10 +65,10 @@ def table_folders(root: str | Path, tables: Iterable[str] | None = None) -> dict
 
     Raises SourceError when the root or an asked-for table is missing.
     """
-    known = _table_folders(root)
-    wanted = _tables_in(known) if tables is None else tuple(sorted(set(tables)))
+    known = table_folder_names(root)
+    wanted = tables_of_folders(known) if tables is None else tuple(sorted(set(tables)))
     if not wanted:
-        raise SourceError(f"segment directory {root} holds no table folders", source=str(root))
+        raise no_table_folders(root)
     found = {}
     for table in wanted:
         if (folder := folder_of(table, known)) is None:
@@ -75,6 +76,11 @@ def table_folders(root: str | Path, tables: Iterable[str] | None = None) -> dict
             raise SourceError(f"unknown table {table}: {root} has segments of {listing}", source=table)
         found[table] = f"{str(root).rstrip('/')}/{folder}"
     return found
+
+
+def no_table_folders(root: str | Path) -> SourceError:
+    """Return the error of a folder of segments without the folder of any table."""
+    return SourceError(f"segment directory {root} holds no table folders", source=str(root))
 
 
 def folder_of(table: str, folders: Collection[str]) -> str | None:
@@ -89,11 +95,11 @@ def segment_tables(root: str | Path) -> tuple[str, ...]:
 
     A half of a hybrid table has its type in its name. A folder whose name is no UTF-8 is not Pinot's.
     """
-    return _tables_in(_table_folders(root))
+    return tables_of_folders(table_folder_names(root))
 
 
-def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
-    """Return the tables of folders: one half alone is the table, whose name has no type."""
+def tables_of_folders(folders: Collection[str]) -> tuple[str, ...]:
+    """Return the tables of folders, sorted: one half alone is the table, whose name has no type."""
     found: dict[str, None] = {}
     for folder in folders:
         whole, table_type = without_type(folder)
@@ -102,7 +108,8 @@ def _tables_in(folders: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def _table_folders(root: str | Path) -> tuple[str, ...]:
+def table_folder_names(root: str | Path) -> tuple[str, ...]:
+    """Return the names of the folders of tables under ``root``; raises SourceError as ``segment_tables``."""
     try:
         listing = list_folder(str(root))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -116,14 +123,14 @@ def _table_folders(root: str | Path) -> tuple[str, ...]:
     return tuple(
         name
         for name in listing.folders
-        if name[0] != "." and name != DELETED_SEGMENTS and path_text(name) == name
+        if name[0] != "." and name not in _NO_TABLES and path_text(name) == name
     )
 
 
 def possible_segments(table: str, folder: str) -> list[SegmentFile]:
     """Return the files of a table's folder that may be its segments, by their names; none is opened.
 
-    Raises SourceError if the folder cannot be listed, or holds no such file.
+    Raises SourceError if the folder cannot be listed, and MissingSource if it holds no such file.
     """
     files = []
     try:
@@ -145,7 +152,7 @@ def possible_segments(table: str, folder: str) -> list[SegmentFile]:
 
 def _not_empty(table: str, folder: str, files: Iterable[SegmentFile]) -> list[SegmentFile]:
     if not (found := list(files)):
-        raise SourceError(
+        raise MissingSource(
             f"table {table} has no segments: {folder} holds no {', '.join(SEGMENT_SUFFIXES)} file",
             source=table,
         )
@@ -171,12 +178,18 @@ def segment_name(file: FileIdentity) -> str | None:
 
 
 def is_segment(file: SegmentFile) -> bool:
-    """Return whether a possible segment is one: a file under a bare name is opened, and may be anything."""
+    """Return whether a possible segment is one: a file under a bare name is opened, and may be anything.
+
+    One that may not be read counts as a segment: its reader says why, beside the others.
+    """
     if file.path.endswith(SEGMENT_SUFFIXES):
         return True
-    if "." not in file.segment:
-        return _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC
-    return _is_gzipped_tar(file.path)
+    try:
+        if "." not in file.segment:
+            return _head(file.path, len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        return _is_gzipped_tar(file.path)
+    except OSError:
+        return True
 
 
 def _is_gzipped_tar(path: str) -> bool:

@@ -53,7 +53,8 @@ class TarMember:
 def tar_members(path: str, limits: TarLimits) -> Generator[TarMember, None, None]:
     """Yield the regular files of the tar at ``path``; close the iterator to stop early.
 
-    Raises DamagedSegment: for a file that is no whole tar, for members that could reach outside of
+    Raises SourceOutage for a store or disk that does not answer, and DamagedSegment: for a file that is gone
+    or may not be read, for a file that is no whole tar, for members that could reach outside of
     a folder (climbing names, links, devices), and as soon as a limit is passed. Read to its end,
     the whole file has been checked.
     """

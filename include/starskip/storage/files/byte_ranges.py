@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from starskip.storage.files.local_file import local_failures
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 
@@ -22,7 +23,8 @@ Range = tuple[int, int]
 def read_ranges(path: str, ranges: Sequence[Range]) -> tuple[list[memoryview], int]:
     """Return the bytes of ranges, in their order, and how many bytes were read for them.
 
-    Raises OSError for a file that is gone or shorter, and SourceError for a store that cannot be asked.
+    Raises OSError for a file that is gone or shorter, and SourceError for a store or disk that cannot be
+    asked.
     """
     url = object_url(path)
     pieces = coalesced(ranges, _LOCAL_GAP_BYTES if url is None else _OBJECT_GAP_BYTES)
@@ -52,12 +54,13 @@ def coalesced(ranges: Sequence[Range], gap_bytes: int) -> list[Range]:
 
 
 def _local(path: str, pieces: Sequence[Range]) -> list[memoryview]:
-    file = os.open(local_path(path), os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        ranges = ((start, end - start) for start, end in pieces)
-        return [_whole(path, os.pread(file, size, start), size) for start, size in ranges]
-    finally:
-        os.close(file)
+    with local_failures(path):
+        file = os.open(local_path(path), os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            ranges = ((start, end - start) for start, end in pieces)
+            return [_whole(path, os.pread(file, size, start), size) for start, size in ranges]
+        finally:
+            os.close(file)
 
 
 def _object(url: ObjectUrl, pieces: Sequence[Range]) -> list[memoryview]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Self
 
 from starskip.errors import SourceError, printable
+from starskip.storage.files.local_file import local_failures
 
 RACY_NS = 2_000_000_000
 """Nanoseconds: the coarsest clock of a common file system (vfat) ticks every two seconds."""
@@ -50,7 +51,8 @@ class FileIdentity:
 def file_identity(path: Path) -> FileIdentity:
     """Return the identity that a local file has now; ``SourceError`` if it cannot be looked at."""
     try:
-        found = path.stat()
+        with local_failures(path):
+            found = path.stat()
     except OSError as error:
         raise SourceError(f"{path}: {error.strerror or error}", source=str(path)) from error
     return FileIdentity(str(path), found.st_size, found.st_mtime_ns, changed_ns=found.st_ctime_ns)

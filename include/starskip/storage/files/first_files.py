@@ -8,6 +8,7 @@ from itertools import islice
 import obstore
 
 from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.local_file import local_failures
 from starskip.storage.files.object_reader import read_failures
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 from starskip.storage.files.open_store import open_store
@@ -16,12 +17,12 @@ from starskip.storage.files.open_store import open_store
 def first_files(folder: str, most: int) -> tuple[FileIdentity, ...]:
     """Return at most ``most`` direct files of a folder: the first by name in a bucket, any of a disk.
 
-    Raises OSError for a path that is no folder, and SourceError for a store that cannot be asked.
+    Raises OSError for a path that is no folder, and SourceError for a store or disk that cannot be asked.
     """
     url = object_url(folder)
     if url is not None:
         return _objects(url, most)
-    with os.scandir(local_path(folder)) as entries:
+    with local_failures(folder), os.scandir(local_path(folder)) as entries:
         files = (entry for entry in entries if entry.is_file())
         return tuple(
             FileIdentity(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)

@@ -11,6 +11,7 @@ import obstore
 
 from starskip.errors import SourceError
 from starskip.storage.files.file_identity import FileIdentity
+from starskip.storage.files.local_file import local_failures
 from starskip.storage.files.object_reader import read_failures
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 from starskip.storage.files.open_store import open_store
@@ -31,7 +32,7 @@ def list_folder(path: str) -> FolderListing:
     """Return the direct children of a folder; symbolic links are followed, as opening does.
 
     In an object store a folder exists as long as it holds an object. Raises OSError for a path that is no
-    folder, and SourceError for a store that cannot be asked.
+    folder or may not be listed, and SourceError for a store or disk that cannot be asked.
     """
     url = object_url(path)
     return _local_listing(path) if url is None else _object_listing(url)
@@ -39,7 +40,7 @@ def list_folder(path: str) -> FolderListing:
 
 def _local_listing(path: str) -> FolderListing:
     folders, files = [], []
-    with os.scandir(local_path(path)) as entries:
+    with local_failures(path), os.scandir(local_path(path)) as entries:
         for entry in entries:
             with suppress(FileNotFoundError):  # removed since the listing
                 if entry.is_dir():

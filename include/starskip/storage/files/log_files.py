@@ -10,8 +10,9 @@ import glob
 from collections.abc import Sequence
 from pathlib import Path
 
-from starskip.errors import MissingSource, SourceError
+from starskip.errors import MissingSource, SourceError, SourceOutage
 from starskip.storage.files.file_identity import FileIdentity, file_identity
+from starskip.storage.files.local_file import local_failures
 from starskip.storage.files.object_files import object_files
 from starskip.storage.files.object_url import ObjectUrl, local_path, object_url
 
@@ -41,6 +42,8 @@ def listed_logs(paths: Sequence[str]) -> tuple[FileIdentity, ...]:
 def _identity(path: Path) -> FileIdentity:
     try:
         return file_identity(path)
+    except SourceOutage:
+        raise
     except SourceError:
         return FileIdentity(str(path), 0)  # gone since it was listed; whoever reads it says why
 
@@ -58,7 +61,9 @@ def _expanded(path: str) -> list[Path]:
     path = str(local_path(path))
     try:
         # Path.glob takes no absolute pattern.
-        matches = [path] if Path(path).exists() else glob.glob(path, recursive=True)  # noqa: PTH207
+        with local_failures(path):
+            is_name = Path(path).exists()
+        matches = [path] if is_name else glob.glob(path, recursive=True)  # noqa: PTH207
     except OSError as error:
         raise SourceError(f"cannot read {path}: {error.strerror}", source=path) from error
     if not matches:
@@ -72,6 +77,7 @@ def _files_of(path: Path) -> list[Path]:
     if not path.is_dir():
         raise SourceError(f"{path} is neither a file nor a folder", source=str(path))
     try:
-        return [entry for entry in path.iterdir() if entry.is_file() and entry.name[0] not in "._"]
+        with local_failures(path):
+            return [entry for entry in path.iterdir() if entry.is_file() and entry.name[0] not in "._"]
     except OSError as error:
         raise SourceError(f"cannot list the folder {path}: {error.strerror}", source=str(path)) from error

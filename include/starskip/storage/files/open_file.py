@@ -1,10 +1,11 @@
-"""Open a file by its path or URL, or read a small one whole; every failure to read it is an OSError."""
+"""Open a file by its path or URL, or read a small one whole; a failure of the one file is an OSError."""
 
 from __future__ import annotations
 
 import errno
 from typing import BinaryIO, cast
 
+from starskip.storage.files.local_file import local_failures, open_local
 from starskip.storage.files.object_reader import ObjectReader
 from starskip.storage.files.object_url import local_path, object_url
 
@@ -15,12 +16,13 @@ LARGEST_SMALL_FILE_BYTES = 16 << 20
 def open_file(path: str) -> BinaryIO:
     """Return the file opened for reading; a reader of an object holds one bounded piece at a time.
 
-    Raises OSError (FileNotFoundError, PermissionError) if this one file cannot be read, and SourceError if
-    its store does not answer, so that no other file of the store could be read either.
+    Raises OSError (FileNotFoundError, PermissionError) if this one file cannot be opened or read, and
+    SourceError (SourceOutage) if its store or disk does not answer, so that no other file of it could be
+    read either.
     """
     url = object_url(path)
     if url is None:
-        return local_path(path).open("rb")
+        return open_local(local_path(path))
     return cast(BinaryIO, ObjectReader(url))
 
 
@@ -28,7 +30,8 @@ def file_size(path: str) -> int:
     """Return the bytes of the file, of which none is read; errors as in ``open_file``."""
     url = object_url(path)
     if url is None:
-        return local_path(path).stat().st_size
+        with local_failures(path):
+            return local_path(path).stat().st_size
     return ObjectReader(url, read_ahead=False).size_bytes
 
 
