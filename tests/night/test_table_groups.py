@@ -13,13 +13,15 @@ from hypothesis import example, given
 from hypothesis import settings as cases
 from hypothesis import strategies as st
 from settings_with import settings_with
+from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts, stopping_verdicts
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, SHARED
 from starskip.lake.lake_table import LakeTable
+from starskip.night.collect_segment_metadata import LISTED
 from starskip.night.table_groups import forget_gone_tables, stage_engine, table_groups
 from starskip.settings import Settings
-from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.artefact_store import CURRENT, ArtefactStore
 from starskip.storage.manifest import DataFile, Part
 from starskip.storage.storage_for import storage_for
 
@@ -109,6 +111,20 @@ def test_segments_and_logs_are_read_without_spark_if_they_are_small(
     night = night_of(tmp_path / "store", {"t": 1}, local_bytes=local_bytes)
     night = replace(night, segments_root=str(tmp_path / "segments"), log_paths=[str(tmp_path / "broker.log")])
     assert [stage_engine(night, stage) for stage in SHARED] == [engine, engine]
+
+
+@pytest.mark.parametrize(("local_bytes", "engine"), [(700, "local"), (500, "spark")])
+def test_samples_are_decoded_without_spark_if_they_are_small(
+    local_bytes: int, engine: str, tmp_path: Path
+) -> None:
+    night = night_of(tmp_path, {"t": 1}, local_bytes=local_bytes, max_sampled_segments=3)
+    night.publish("table_facts", {"t": Part((), {LISTED: [10, 2_000]}), "lake": Part(())})
+    assert stage_engine(night, "score_votes") == engine
+    assert stage_engine(night, "select_indexes") == "local"
+    # What earlier nights have decoded is not decoded again.
+    held = {"replace": "tables", "created_at": night.started_at, "created_by": "test"}
+    night.store.publish(WINDOWS, CURRENT, {"t": Part(())}, **held)
+    assert stage_engine(night, "score_votes") == "local"
 
 
 def test_sources_that_are_missing_are_left_to_the_stage_to_tell(tmp_path: Path) -> None:

@@ -59,6 +59,8 @@ from starskip.storage.staged_write import StagedWrite
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
 _READ_AT = "read_at"
+LISTED = "listed"
+"""Property of a table's facts: the number of files in its folder, and their bytes together."""
 """Property of a table's facts: the start of the run that read them; a run for other tables keeps it."""
 _FRESH, _UNCHANGED = "fresh_segments", "unchanged_segments"
 _LISTED = pa.schema(
@@ -178,6 +180,7 @@ def _collected(
     parts = {**empty, **parts_of(messages, _ARTEFACT)}
     night.publish(_DAMAGED, {**empty, **parts_of(messages, _DAMAGED)})
     told = {table: {**read_at, LAKE_ONLY: True} if table in tables.lake_only else read_at for table in parts}
+    told |= {table: {**told[table], LISTED: size} for table, size in listed.sizes.items()}
     told |= {table: {**told[table], PULLED: words} for table, words in listed.pulled.items()}
     found = {table: Part(part.files, told[table]) for table, part in parts.items()}
     night.publish(_ARTEFACT, {**found, **failed_parts(stopped)})
@@ -205,7 +208,7 @@ def _damage_words(notes: Iterable[Mapping[str, Any]]) -> list[str]:
 class _Listing:
     """The listed files of tables, as files of rows; sentences on tables that are pulled, or without files.
 
-    ``empty``: the tables whose folder could be listed, and holds no segment.
+    ``empty``: the tables whose folder could be listed, and holds no segment. ``sizes``: files and bytes.
     """
 
     fresh: Mapping[str, Part]
@@ -214,6 +217,7 @@ class _Listing:
     pulled: Mapping[str, str]
     problems: Mapping[str, str]
     empty: frozenset[str]
+    sizes: Mapping[str, list[int]]
 
     @property
     def fresh_files(self) -> int:
@@ -251,7 +255,8 @@ def _listed(
     pulled = {note["table"]: note["pulled"] for note in notes if note.get("pulled")}
     fresh, unchanged = parts_of(messages, _FRESH), parts_of(messages, _UNCHANGED)
     empty = frozenset(note["table"] for note in notes if note.get("is_empty"))
-    return _Listing(fresh, unchanged, tables, pulled, problems, empty)
+    sizes = {note["table"]: note["size"] for note in notes if "size" in note}
+    return _Listing(fresh, unchanged, tables, pulled, problems, empty, sizes)
 
 
 def _list_tables(
@@ -272,7 +277,12 @@ def _list_tables(
             found = [file for file, each in zip(files, is_known, strict=True) if each == wanted]
             if found:
                 yield commit_messages(artefact, table, aside.write(table, _listed_rows(found)))
-        note = {"table": table, "pulled": pulled_words(files[:1]).get(table)}
+        size_bytes = sum(file.size_bytes for file in files)
+        note = {
+            "table": table,
+            "pulled": pulled_words(files[:1]).get(table),
+            "size": [len(files), size_bytes],
+        }
         yield note_message(_ARTEFACT, table, json.dumps(note))
 
 

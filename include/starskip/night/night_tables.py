@@ -14,7 +14,6 @@ from starskip.pinot.segments.segment_files import (
     table_folder_names,
     tables_of_folders,
 )
-from starskip.pinot.table_config import readable_table_configs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def night_tables(night: Night) -> NightTables:
     every error of listing the folder of segments.
     """
     names = table_folder_names(night.segments_root) if night.segments_root else ()
-    configs, _ = readable_table_configs(night.table_config_paths)  # the first stage says what is wrong
+    configs, _ = night.read_configs()  # the first stage says what is wrong
     in_pinot = tables_of_folders(names)
     of_lake = {table for table in night.lake_tables if night.wants(table)}
     lake_only = frozenset(of_lake.difference(in_pinot, configs))

@@ -9,13 +9,15 @@ from starskip.advisor.cost.kept_windows import WINDOWS
 from starskip.advisor.run.gate_verdicts import STOPPED, flagged_tables, usable_tables
 from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
-from starskip.errors import SourceError, SourceOutage
+from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage
+from starskip.night.collect_segment_metadata import LISTED
 from starskip.night.lake_logs import event_logs_of_night
 from starskip.night.log_times import KnownLogs
 from starskip.night.night_logs import night_logs
 from starskip.night.night_tables import night_tables
 from starskip.pinot.segments.segment_files import possible_segments
 from starskip.storage.artefact_store import CURRENT
+from starskip.storage.manifest import Part
 
 EngineName = Literal["local", "spark"]
 
@@ -109,6 +111,8 @@ def stage_engine(night: Night, stage: str) -> EngineName:
             is_small = _are_small_logs(night, scale.local_bytes)
         else:
             is_small = _is_little_work(night, scale.local_queries)
+            if is_small and stage == "score_votes":
+                is_small = _bytes_to_decode(night) <= scale.local_bytes
     except SourceOutage:
         raise
     except SourceError:
@@ -156,7 +160,28 @@ def _is_little_work(night: Night, most_queries: int) -> bool:
     return most_queries > 0 and all(_rows(night, artefact) <= most for artefact, most in limits.items())
 
 
+def _bytes_to_decode(night: Night) -> float:
+    """Return the bytes of the sampled segments of tables of which no night has decoded any, about."""
+    try:
+        windows = night.store.snapshot(WINDOWS, CURRENT)
+    except StorageOutage:
+        raise
+    except StorageError:
+        windows = None  # all are decoded again
+    decoded = windows.tables if windows else ()
+    most, found = night.settings.scoring.max_sampled_segments, 0.0
+    for table, part in _parts(night, "table_facts").items():
+        if table not in decoded and LISTED in part.properties:
+            files, size_bytes = part.properties[LISTED]
+            found += size_bytes * min(1.0, most / files)
+    return found
+
+
 def _rows(night: Night, artefact: str) -> int:
+    return sum(part.rows for part in _parts(night, artefact).values())
+
+
+def _parts(night: Night, artefact: str) -> Mapping[str, Part]:
     snapshot = night.store.snapshot(artefact, night.date_text)
     parts = snapshot.parts() if snapshot else {}
-    return sum(part.rows for table, part in parts.items() if night.wants(table))
+    return {table: part for table, part in parts.items() if night.wants(table)}
