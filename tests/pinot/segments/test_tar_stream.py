@@ -215,5 +215,5 @@ def test_a_disk_that_fails_is_no_damage(raw_file: Write) -> None:
     with no_more_files(), pytest.raises(SourceOutage, match="cannot be read now: Too many open files"):
         names_and_contents(file)
     # A file that opens, and whose first byte cannot be read: EIO.
-    with pytest.raises(SourceOutage, match="cannot be read now: Input/output error"):
-        names_and_contents(SegmentFile("t", "s", "/proc/self/mem", 0, 0))
+    error = refusal(SegmentFile("t", "s", "/proc/self/mem", 0, 0))
+    assert (error.reason, error.detail) == ("unreadable_file", "cannot be read: Input/output error")

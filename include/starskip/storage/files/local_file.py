@@ -27,10 +27,11 @@ _OF_ONE_FILE = frozenset(
         errno.ENAMETOOLONG,
         errno.EINVAL,
         errno.ENXIO,
+        errno.EIO,
     }
 )
-"""Failures that come from the path itself, and that no retry mends. Others, such as ESTALE, EIO and ETIMEDOUT
-of a mount, or EMFILE, may hit any file at that moment."""
+"""Failures of the path itself or, as EIO of a bad sector, of its bytes: no retry mends them, and other files
+go on. Failures such as ESTALE and ETIMEDOUT of a mount, or EMFILE, may hit any file at that moment."""
 
 
 def open_local(path: Path) -> io.BufferedReader:
