@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 from datetime import UTC, date, datetime, timedelta
 from types import SimpleNamespace
-from typing import Any
 
+from counting_storage import CountingStorage
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest import Part
 from starskip.storage.retention import retire_nights
@@ -17,24 +17,8 @@ NIGHTS = tuple((date(2026, 11, 1) + timedelta(days=day)).isoformat() for day in 
 ARTEFACTS = tuple(f"a{number}" for number in range(6))
 
 
-class Counting:
-    """A storage that counts the requests that it gets."""
-
-    def __init__(self, inner: Any) -> None:
-        self.inner, self.requests = inner, 0
-
-    def __getattr__(self, name: str) -> Any:
-        method = getattr(self.inner, name)
-
-        def call(*arguments: Any) -> Any:
-            self.requests += 1
-            return method(*arguments)
-
-        return call
-
-
 def test_a_listing_an_artefact_and_a_reading_of_old_nights_and_the_newest(support: SimpleNamespace) -> None:
-    counting = Counting(support.MemoryStorage())
+    counting = CountingStorage(support.MemoryStorage())
     store = support.store_on(counting)
     for night in NIGHTS:
         for artefact in ARTEFACTS:
@@ -44,23 +28,41 @@ def test_a_listing_an_artefact_and_a_reading_of_old_nights_and_the_newest(suppor
     listings, readings = 1 + len(ARTEFACTS), len(ARTEFACTS) * len(NIGHTS)
 
     def requests_to_retire(nights: int) -> int:
-        counting.requests = 0
+        counting.calls.clear()
         retire_nights(store, nights=nights, days={}, now=now, grace=GRACE, created_by="test", dry_run=True)
-        return counting.requests
+        return counting.calls.total()
 
     assert requests_to_retire(len(NIGHTS)) == listings
     # The old night, and the newest, which has every table.
     assert requests_to_retire(len(NIGHTS) - 1) == listings + 2 * len(ARTEFACTS)
-    counting.requests = 0
+    counting.calls.clear()
     assert vacuum(store, now=now, grace=GRACE).removed == ()
-    assert counting.requests == listings + readings
-    counting.requests = 0
+    assert counting.calls.total() == listings + readings
+    counting.calls.clear()
     assert store.run_dates("a0") == NIGHTS
-    assert counting.requests == 1
+    assert counting.calls.total() == 1
+
+
+def test_nights_are_found_newest_first_without_a_listing_of_what_they_hold(support: SimpleNamespace) -> None:
+    counting = CountingStorage(support.MemoryStorage())
+    store = support.store_on(counting)
+    for night in NIGHTS:
+        support.publish(store, {"a": 1}, night=night)
+    store.staged_write("numbers", "2026-12-01").write_file("a", "f", b"of a run that was killed")
+    counting.inner.put_if_absent("numbers/Some Report/x.html", b"copied by somebody")
+    counting.calls.clear()
+    assert store.begun_nights("numbers") == ("2026-12-01", *reversed(NIGHTS))
+    assert counting.calls == {"folders_in": 1}
+    assert next(store.newer_nights("numbers")) == NIGHTS[-1]
+    assert counting.calls == {"folders_in": 2, "objects_below": 2}
+    assert list(store.newer_nights("numbers", than=NIGHTS[-3])) == [NIGHTS[-1], NIGHTS[-2]]
+    assert counting.calls == {"folders_in": 3, "objects_below": 5}
+    assert list(store.newer_nights("numbers", than="2026-12-01")) == []
+    assert list(store.newer_nights("letters")) == []
 
 
 def test_a_reader_asks_once_for_each_artefact_and_sees_what_it_publishes(support: SimpleNamespace) -> None:
-    counting = Counting(support.MemoryStorage())
+    counting = CountingStorage(support.MemoryStorage())
     store = support.store_on(counting)
     support.publish(store, {"a": 1})
     reader = store.read_once()
@@ -71,10 +73,10 @@ def test_a_reader_asks_once_for_each_artefact_and_sees_what_it_publishes(support
 
     assert reader.snapshot("numbers", "2026-11-17") is None
     assert generations() == {"a": 1}
-    counting.requests = 0
+    counting.calls.clear()
     assert reader.snapshot("numbers", "2026-11-17") is None
     assert generations() == {"a": 1}
-    assert counting.requests == 0
+    assert counting.calls.total() == 0
     # What others publish, a reader does not see: its artefacts belong together.
     support.publish(store, {"b": 2})
     assert generations() == {"a": 1}

@@ -117,7 +117,7 @@ def night_advice(night: Night | None, recommendation: str, table: str) -> Advise
 def _unadvised(night: Night, table: str) -> str:
     """Return that no night has advice on a table, with the names that its own may have been meant for."""
     name = printable(table, 100)
-    newest = max(night.store.run_dates("recommendations"), default="")
+    newest = next(night.store.newer_nights("recommendations"), "")
     snapshot = night.store.snapshot("recommendations", newest) if newest else None
     if snapshot is None:
         return f"table {name}: no night has advice on it; run a night"

@@ -128,13 +128,11 @@ def _former_facts(night: Night, tables: Iterable[str]) -> Snapshot | None:
 
     A night of some tables lies between nights of all, and a backfill before all others.
     """
-    dates = night.store.run_dates(_ARTEFACT)
-    older, newer = (
-        [day for day in dates if day <= night.date_text],
-        [day for day in dates if day > night.date_text],
-    )
+    begun = night.store.begun_nights(_ARTEFACT)
+    older = [day for day in begun if day <= night.date_text]
+    newer = [day for day in reversed(begun) if day > night.date_text]
     wanted, parts, found = set(tables), dict[str, Part](), None
-    for run_date in [*reversed(older), *newer][:_MOST_FORMER_NIGHTS]:
+    for run_date in [*older, *newer][:_MOST_FORMER_NIGHTS]:
         if not wanted:
             break
         try:

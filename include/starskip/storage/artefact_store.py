@@ -7,7 +7,7 @@ An experiment, a run that tries other settings, has its artefacts of one night a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replaced
 from datetime import datetime
@@ -121,6 +121,21 @@ class ArtefactStore:
     def run_dates(self, artefact: str) -> tuple[str, ...]:
         """Return the published nights, oldest first."""
         return tuple(sorted(self.manifests(artefact)))
+
+    def begun_nights(self, artefact: str) -> tuple[str, ...]:
+        """Return the nights that have a folder, newest first; one request, however much they hold.
+
+        A run that was killed leaves a folder in which nothing was published.
+        """
+        return tuple(filter(_NAME.fullmatch, reversed(self.storage.folders_in(artefact))))
+
+    def newer_nights(self, artefact: str, than: str = "") -> Iterator[str]:
+        """Yield the published nights later than ``than``, newest first, each looked at when it is reached."""
+        for night in self.begun_nights(artefact):
+            if night <= than:
+                return
+            if self.chain(artefact, night).versions():
+                yield night
 
     def manifests(self, artefact: str) -> Mapping[str, Mapping[int, StoredObject]]:
         """Return the listed manifests of an artefact, by night and version."""

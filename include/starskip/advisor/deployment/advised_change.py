@@ -57,9 +57,7 @@ def newest_advice(store: ArtefactStore, table: str, after: str = "") -> str:
     A night of other tables alone has none, nor has a night that failed on this table.
     """
     names = [table, without_type(table)[0]]
-    for each in sorted(store.storage.folders_in("recommendations"), reverse=True):
-        if each <= after:
-            break
+    for each in store.newer_nights("recommendations", than=after):
         snapshot = store.snapshot("recommendations", each)
         parts = snapshot.parts(names).values() if snapshot else ()
         if any(not part.properties.get(FAILED) for part in parts):

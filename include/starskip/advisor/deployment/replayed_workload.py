@@ -27,7 +27,7 @@ def night_workload(store: ArtefactStore, table: str, source: str) -> list[ShapeW
 
     ``source``: of the advice, a night or a file; a set that a person chose has words behind its night.
     """
-    nights = [source.partition(" ")[0], *reversed(store.run_dates(ARTEFACT))]
+    nights = [source.partition(" ")[0], *store.begun_nights(ARTEFACT)]
     for night in dict.fromkeys(nights):
         if not _NIGHT.fullmatch(night):
             continue  # advice from a file

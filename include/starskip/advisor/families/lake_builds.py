@@ -8,7 +8,7 @@ created by hand are refreshed and never deleted.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -35,6 +35,8 @@ KEPT = frozenset({CREATED, REFRESHED, UNCHANGED})
 BY_HAND, DELETED, FAILED, NOT_BUILT = "by_hand", "deleted", "failed", "not_built"
 """The other outcomes; indexes made by hand are refreshed, too."""
 OUTCOMES = (CREATED, REFRESHED, UNCHANGED, BY_HAND, DELETED, FAILED, NOT_BUILT)
+_OWN = "own"
+"""Property of a table's builds: the indexes that this night or an earlier one made, and that are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,8 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     """
     tables = usable_tables(night, builds.advice, builds.stage)
     withheld = withheld_builds(night, builds.advice)
+    # Listed once: a table that no night knows is looked for in all of them.
+    former = [each for each in night.store.begun_nights(builds.artefact) if each <= night.date_text]
     staged = night.store.staged_write(builds.artefact, night.date_text)
     parts: dict[str, Part] = {}
     counts = dict.fromkeys(OUTCOMES, 0)
@@ -123,7 +127,7 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     unread: dict[str, str] = {}
     for table in tables:
         try:
-            build = _table_build(night, table, builds, withheld)
+            build = _table_build(night, table, builds, withheld, former)
         except Exception as error:
             if not is_of_one_table(error):
                 raise
@@ -140,7 +144,9 @@ def publish_builds(night: Night, builds: LakeBuilds) -> StageResult:
     return StageResult({"tables": len(tables), **counts}, tuple(warnings))
 
 
-def _table_build(night: Night, table: str, builds: LakeBuilds, withheld: str) -> TableBuild:
+def _table_build(
+    night: Night, table: str, builds: LakeBuilds, withheld: str, former: Sequence[str]
+) -> TableBuild:
     advised = night.store.snapshot(builds.advice, night.date_text)
     assert advised is not None
     note = advised.parts([table])[table].properties.get("note")
@@ -151,17 +157,19 @@ def _table_build(night: Night, table: str, builds: LakeBuilds, withheld: str) ->
     withheld = obstacle or withheld
     if withheld:
         return TableBuild(_unbuilt(table, chosen, NOT_BUILT, withheld), {"note": withheld})
-    own = _own(night, builds.artefact, table)
+    own = _own(night, builds.artefact, table, former)
     try:
         with plugin_errors(night):
-            return builds.build(ChosenIndexes(night, table, lake, chosen, own, note))
+            build = builds.build(ChosenIndexes(night, table, lake, chosen, own, note))
+            own = {row["index"] for row in build.rows if row["outcome"] in KEPT}
     except MissingExtra as error:
-        return TableBuild(_unbuilt(table, chosen, NOT_BUILT, str(error)), {"note": str(error)})
+        build = TableBuild(_unbuilt(table, chosen, NOT_BUILT, str(error)), {"note": str(error)})
     except Exception as error:
         if not (is_ours(error) or is_of_one_table(error)):
             raise
         reason = failure_words(error)
-        return TableBuild(_unbuilt(table, chosen, FAILED, reason), {"note": reason})
+        build = TableBuild(_unbuilt(table, chosen, FAILED, reason), {"note": reason})
+    return replace(build, properties={**build.properties, _OWN: sorted(own)})
 
 
 def _chosen(advised: Snapshot, table: str) -> dict[str, int | None]:
@@ -178,12 +186,16 @@ def _unbuilt(table: str, chosen: dict[str, int | None], outcome: str, detail: st
     ]
 
 
-def _own(night: Night, artefact: str, table: str) -> set[str]:
-    """Return the indexes that an earlier run of a night made, by the newest artefact that has any."""
-    for run_date in reversed([d for d in night.store.run_dates(artefact) if d <= night.date_text]):
+def _own(night: Night, artefact: str, table: str, former: Sequence[str]) -> set[str]:
+    """Return the indexes that an earlier run of a night made, by the newest of ``former`` that tells."""
+    for run_date in former:
         snapshot = night.store.snapshot(artefact, run_date)
         if snapshot is None or table not in snapshot.tables:
             continue
+        told = snapshot.parts([table])[table].properties
+        if _OWN in told:
+            return set(told[_OWN])
+        # Without a build, or of version 0.1, which left the outcomes alone.
         rows = snapshot.read_table([table], ["index", "outcome"]).to_pylist()
         if any(row["outcome"] in (*KEPT, DELETED, BY_HAND) for row in rows):
             return {row["index"] for row in rows if row["outcome"] in KEPT}

@@ -9,5 +9,5 @@ def withheld_builds(night: Night, advice: str) -> str:
     """Return why this night does not build the indexes of the artefact ``advice``, empty if it does."""
     if not night.settings.building.build_indexes:
         return "this run advises and builds nothing (build_indexes; a backfill and an experiment never build)"
-    newest = max(night.store.run_dates(advice))
-    return f"only the newest night builds, which is {newest}" if newest > night.date_text else ""
+    newer = next(night.store.newer_nights(advice, than=night.date_text), "")
+    return f"only the newest night builds, which is {newer}" if newer else ""
