@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from counting_storage import CountingStorage
 from starskip.advisor.ledger.advised_index import AdvisedIndex
 from starskip.advisor.ledger.entry import Event, LedgerEntry
 from starskip.advisor.ledger.ledger import add_entries, ledger_entries
@@ -108,7 +109,9 @@ def test_retention_removes_experiments_with_the_nights_they_are_about(night: Nig
     later = {"now": datetime.now(UTC) + timedelta(days=2), "grace": timedelta(days=1)}
     early = {"now": datetime.now(UTC), "grace": timedelta(days=1)}
     assert list(remove_old(night.store, EXPERIMENTS, days=2, **early)) == []
-    assert list(remove_old(night.store, EXPERIMENTS, days=3, **later)) == []
+    counting = CountingStorage(night.store.storage)
+    assert list(remove_old(replace(night.store, storage=counting), EXPERIMENTS, days=3, **later)) == []
+    assert counting.calls == {"folders_in": 2}, "of experiments, and of reports"
     assert len(list(remove_old(night.store, EXPERIMENTS, days=2, **later))) == 1
     left = night.store.storage.folders_in(EXPERIMENTS)
     assert left == ("2026-11-19", "2026-11-20")

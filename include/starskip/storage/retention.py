@@ -123,7 +123,7 @@ def remove_old(
     storage = store.storage
     dates = storage.folders_in(folder)
     oldest_kept_ns = int((now - grace).timestamp() * 1_000_000_000)
-    newest = newest_night({*dates, *store.run_dates("reports")}, now)
+    newest = newest_night([*dates, *store.begun_nights("reports")], now)
     for run_date in sorted(_nights_before(dates, newest, days)):
         above, found = f"{folder}/{run_date}/", dict[str, list[StoredObject]]()
         for each in storage.objects_below(above.rstrip("/")):
