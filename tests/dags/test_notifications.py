@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from counting_storage import CountingStorage
 from mail_server import MailServer, mail_server
 from report_cases import lineitem
 from starskip.advisor.ledger.advised_index import AdvisedIndex
@@ -107,6 +108,22 @@ def test_one_message_a_kind_and_night_names_the_tables(dag_bag: Any, night: Nigh
     assert lines[-2] == "and 190 more"
     assert lines[-1].endswith(LINK)
     assert f'{LINK}">' in values["html"]
+
+
+def test_the_nights_before_are_asked_for_once_however_many_tables_there_are(
+    dag_bag: Any, night: Night
+) -> None:
+    counting = CountingStorage(night.store.storage)
+    night = replace(night, store=ArtefactStore(counting))
+    requests = []
+    for tables in (2, 20):
+        advise(before(night, 3), {f"t{i}": {"a": 0.5} for i in range(tables)})
+        advise(night, {f"t{i}": {"a": 0.5, "b": 0.3} for i in range(tables)})
+        counting.calls.clear()
+        assert kinds(told(night)) == ["new_advice"]
+        counting.calls.pop("arrow_filesystem")  # the rows of each table
+        requests.append(counting.calls.copy())
+    assert requests[0] == requests[1]
 
 
 def test_a_night_that_failed_is_told_with_its_reason(dag_bag: Any, night: Night) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from counting_storage import CountingStorage
 from noted_submit import DONE
 from starskip.advisor.run.gate_verdicts import GateCheck, GateVerdict, publish_verdicts
 from starskip.advisor.run.night import Night
@@ -185,6 +186,21 @@ def test_advice_is_told_of_tables_that_passed_and_have_a_new_index(night: Night)
         "new": 1,
         "new_saving_ratio": 0.2,
     }
+
+
+def test_the_nights_before_are_asked_for_once_however_many_tables_there_are(night: Night) -> None:
+    counting = CountingStorage(night.store.storage)
+    night = replace(night, store=ArtefactStore(counting))
+    requests = []
+    for count in (2, 20):
+        tables = {f"t{number}": {"a": 0.3} for number in range(count)}
+        advise(replace(night, run_date=date(2026, 11, 17)), **tables)
+        advise(night, **{table: {"a": 0.3, "b": 0.2} for table in tables})
+        counting.calls.clear()
+        assert len(told(night, *tables)) == count
+        counting.calls.pop("arrow_filesystem")  # the rows of each table
+        requests.append(counting.calls.copy())
+    assert requests[0] == requests[1]
 
 
 def test_nothing_is_told_of_an_experiment_a_backfill_and_an_older_night(night: Night) -> None:

@@ -37,7 +37,7 @@ def tell_assets(context: Mapping[str, Any], night: Night, tables: Collection[str
     Nothing is told of an experiment, of a backfill, and of a night that is not the newest. The reports stand
     by then: what goes wrong here is a warning in the task's log.
     """
-    run = context["dag_run"]
+    run, night = context["dag_run"], night.read_once()
     try:
         if night.is_experiment or run.run_type == "backfill" or is_older(night):
             return 0
@@ -61,21 +61,20 @@ def is_older(night: Night) -> bool:
     """Return whether a newer night has advice, as where a run of days ago is cleared."""
     from starskip.storage.retention import newest_night
 
-    newest = newest_night(night.store.run_dates("recommendations"), night.started_at)
-    return newest is not None and newest > night.run_date
+    newer = night.store.newer_nights("recommendations", than=night.date_text)
+    return any(newest_night([each], night.started_at) for each in newer)
 
 
 def _new_advice(night: Night, tables: Collection[str]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    from starskip.advisor.deployment.advised_change import change_of_night
     from starskip.advisor.families.families import load_families
     from starskip.night.new_advice import new_on_table
 
     load_families(night.family_modules)
     for table in sorted(tables):
         found = new_on_table(night, table)
-        if not found.indexes:
+        if found is None:
             continue
-        whole = change_of_night(night, table)
+        whole = found.change
         low, high = whole.interval or (None, None)
         yield (
             (table, "advice"),

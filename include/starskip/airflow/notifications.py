@@ -110,7 +110,7 @@ def night_messages(context: Any, night_of: Callable[[Any], Night]) -> Iterator[M
         return
     link = run_reports(_base_url(), run.dag_id, run.run_id)
     try:
-        night = night_of(context)
+        night = night_of(context).read_once()
     except StarskipError:
         night = None
     if problem := context["ti"].xcom_pull(task_ids="finish_night", key=FAILURE):
