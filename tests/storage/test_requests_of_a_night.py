@@ -61,6 +61,25 @@ def test_nights_are_found_newest_first_without_a_listing_of_what_they_hold(suppo
     assert list(store.newer_nights("letters")) == []
 
 
+def test_of_each_night_but_the_newest_one_manifest_is_kept_and_read(support: SimpleNamespace) -> None:
+    counting = CountingStorage(support.MemoryStorage())
+    store = support.store_on(counting)
+    groups = "abcdef"
+    for night in NIGHTS:
+        for group in groups:
+            support.publish(store, {group: 1}, night=night)
+    reader = store.snapshot("numbers", NIGHTS[0])
+    now = datetime.fromtimestamp(counting.inner.now_s, UTC)
+    assert vacuum(store, now=now, grace=GRACE).removed == ()
+    removed = vacuum(store, now=now + 2 * GRACE, grace=GRACE).removed
+    assert len(removed) == (len(NIGHTS) - 1) * (len(groups) - 1)
+    counting.calls.clear()
+    assert vacuum(store, now=now + 2 * GRACE, grace=GRACE).removed == ()
+    assert counting.calls["read"] == len(NIGHTS) - 1 + len(groups)
+    # No part is only in a manifest that is gone.
+    assert set(reader.read_table()["table"].to_pylist()) == set(groups)
+
+
 def test_a_reader_asks_once_for_each_artefact_and_sees_what_it_publishes(support: SimpleNamespace) -> None:
     counting = CountingStorage(support.MemoryStorage())
     store = support.store_on(counting)

@@ -33,10 +33,11 @@ def vacuum(
     """Vacuum every night of every artefact; a doubtful chain is left alone, and its reason reported.
 
     ``now`` has a time zone and is the store's own time (``store_clock``): it is compared with the store's
-    modification times. Each chain keeps its newest ``keep_manifests``, and every manifest that was the newest
-    at any time within ``grace``. A chain whose key is in ``settled`` keeps one manifest, and none if that is
-    empty and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all. Only
-    manifests and data files are looked at.
+    modification times. The newest night of each artefact keeps its newest ``keep_manifests``, of which one
+    stands in for another that is damaged; a night before it keeps one. Each keeps every manifest that was the
+    newest at any time within ``grace``. A chain whose key is in ``settled`` keeps one manifest, and none if
+    that is empty and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all.
+    Only manifests and data files are looked at.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -59,7 +60,9 @@ def vacuum(
             chain = store.chain(artefact, run_date)
             try:
                 is_settled = chain.key in settled
-                keep = 1 if is_settled else keep_manifests
+                # Each vacuum reads all that it keeps, of a year of nights. Where the newest one is damaged,
+                # its chain is left alone, with those that stand in for it.
+                keep = 1 if is_settled or run_date < max(by_night) else keep_manifests
                 for stored in _unneeded(chain, listed, oldest_kept_ns, keep, may_end=is_settled):
                     chain.storage.delete(stored.name)
                     removed.append(stored)
