@@ -194,3 +194,38 @@ def test_a_task_that_is_told_to_end_cancels_its_job(
     monkeypatch.setattr("starskip.airflow.spark_stage_operator.read_receipt", killed)
     lab.run()
     assert seen[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "other", "words"),
+    [
+        ("aws", {"application_id": None}, "needs a text application_id"),
+        ("aws", {"execution_role_arn": None}, "needs a text execution_role_arn"),
+        ("google_cloud_platform", {"region": None}, "needs a text region"),
+        ("databricks", {"new_cluster": None}, "needs an object new_cluster"),
+        ("kubernetes", {"namespace": None}, "needs a text namespace"),
+        ("livy", {"job_file": None}, "needs a text job_file"),
+        ("livy", {"spark.hadoop.fs.s3a.secret.key": "hush"}, "secret.key may be secret"),
+        ("spark", {"deploy-mode": "cluster"}, "files of this machine do not reach a driver"),
+        *((kind, {}, "") for kind in (*KINDS, "spark")),
+    ],
+)
+def test_a_doctor_tells_what_the_first_job_of_a_night_would_fail_with(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, kind: str, other: dict[str, Any], words: str
+) -> None:
+    from starskip.airflow.check_airflow import check_connections
+
+    monkeypatch.setattr("starskip.airflow.check_airflow._is_database_here", lambda: True)
+    lab.connect(kind, **other)
+    (verdict, said), *_ = check_connections({})
+    assert verdict == ("failed" if words else "ok")
+    assert words in said and "hush" not in said
+    assert lab.services.submitted == []
+
+
+def test_a_doctor_reads_the_settings_of_spark_of_the_nights_configuration(lab: Lab) -> None:
+    from starskip.airflow.check_airflow import check_connections
+
+    lab.connect("livy")
+    (verdict, said), *_ = check_connections({}, spark_settings={"spark.ssl.keyPassword": "hush"})
+    assert verdict == "failed" and "spark.ssl.keyPassword may be secret" in said
