@@ -48,31 +48,40 @@ def test_keys_of_a_connection_are_used_and_not_shown(checked: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spark", "words"),
-    [({}, "is missing or cannot be read"), ({"spark_default": {"conn_type": "http"}}, "is of type http")],
+    ("connection", "words"),
+    [
+        (None, "is missing or cannot be read: give it as JSON, AIRFLOW_CONN_SPARK_DEFAULT="),
+        ({"conn_type": "http"}, "is of type 'http', by which no job can be submitted: use one of spark, "),
+        ({"conn_type": "spark"}, "names no master, which is its host"),
+        (
+            {"conn_type": "spark", "host": "spark://master:7077", "extra": {"deploy-mode": "cluster"}},
+            ": Spark runs no Python job with deploy-mode cluster on a standalone cluster",
+        ),
+        (
+            {"conn_type": "spark", "host": "local[2]", "extra": {"spark.jars": ["a.jar"]}},
+            ": spark.jars takes a text or a number",
+        ),
+        (
+            {"conn_type": "k8s", "host": "https://127.0.0.1:1"},
+            ": to submit to Kubernetes needs apache-airflow-providers-cncf-kubernetes: pip install",
+        ),
+        ({"conn_type": "livy"}, ": pip install apache-airflow-providers-apache-livy"),
+    ],
 )
-def test_jobs_need_a_connection_to_spark(
-    checked: Any, monkeypatch: pytest.MonkeyPatch, spark: Any, words: str
+def test_a_connection_by_which_no_job_can_be_submitted_fails_as_the_night_would(
+    checked: Any, monkeypatch: pytest.MonkeyPatch, connection: Any, words: str
 ) -> None:
     monkeypatch.setattr("starskip.airflow.check_airflow._is_database_here", lambda: True)
-    failed = [said for verdict, said in checked({}, **spark) if verdict == "failed"]
-    assert failed == [
-        f"spark_default {words}, and jobs are submitted by one of type spark, livy, aws, "
-        "google_cloud_platform, databricks, kubernetes: docs/operate.md, Connections"
-    ]
+    found = checked({}, **({"spark_default": connection} if connection else {}))
+    (failed,) = [said for verdict, said in found if verdict == "failed"]
+    assert failed.startswith("the Airflow connection spark_default") and words in failed
 
 
-@pytest.mark.parametrize("kind", ["spark", "yarn", "k8s"])
-def test_spark_submit_serves_the_types_that_a_master_gives(checked: Any, kind: str) -> None:
-    assert ("ok", f"spark_default is of type {kind}") in checked({}, spark_default={"conn_type": kind})
-
-
-def test_a_provider_that_is_not_installed_is_named(checked: Any) -> None:
-    failed = [
-        said for verdict, said in checked({}, spark_default={"conn_type": "livy"}) if verdict == "failed"
-    ]
-    provider = "apache-airflow-providers-apache-livy"
-    assert failed == [f"spark_default is of type livy, which needs {provider}: pip install {provider}"]
+@pytest.mark.parametrize("connection", [{"conn_type": "spark", "host": "yarn"}, {"conn_type": "yarn"}])
+def test_spark_submit_serves_the_type_that_a_master_gives(checked: Any, connection: Any) -> None:
+    assert ("ok", f"spark_default is of type {connection['conn_type']}") in checked(
+        {}, spark_default=connection
+    )
 
 
 def test_a_connection_that_cannot_be_read_is_named(checked: Any) -> None:

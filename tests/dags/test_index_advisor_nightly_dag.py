@@ -151,7 +151,11 @@ def test_jobs_get_their_arguments_as_a_list_each_value_joined_to_its_option(nigh
         "--changed=",
     ]
     other = requested(nightly, **{"advice.max_indexes": 3, "advice.unit": "ms"})
-    assert other.job_arguments()[-2:] == ["--changed=advice.max_indexes,advice.unit", "--experiment"]
+    assert other.job_arguments()[-3:] == [
+        "--given=advice.max_indexes,advice.unit,building.build_indexes",
+        "--changed=advice.max_indexes,advice.unit",
+        "--experiment",
+    ]
 
 
 @pytest.mark.parametrize(

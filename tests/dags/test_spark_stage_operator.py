@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -159,6 +160,7 @@ def test_settings_travel_in_the_environment_of_the_job(stage: Stage, tmp_path: P
     assert found.environment["STARSKIP_ADVICE__MAX_INDEXES"] == "3"
     assert "score_votes:2026-11-20" in found.words and "--run-date=2026-11-20" in found.words
     assert not any(word.startswith("--set") for word in found.words)
+    assert "STARSKIP_ADVICE__MAX_INDEXES" not in os.environ
 
 
 @pytest.mark.parametrize("tables", [["orders", "nation"], ("orders", "nation")])
@@ -212,6 +214,14 @@ def test_cluster_mode_of_a_standalone_cluster_is_refused_before_anything_starts(
 
     with pytest.raises(AirflowFailException, match="no Python job with deploy-mode cluster on a standalone"):
         stage(host="spark://master:7077", extra={"deploy-mode": "cluster"})
+    assert submitted(tmp_path).words == []
+
+
+def test_a_master_of_kubernetes_needs_the_provider_of_kubernetes(stage: Stage, tmp_path: Path) -> None:
+    from airflow.sdk.exceptions import AirflowFailException
+
+    with pytest.raises(AirflowFailException, match=r"pip install \S+-cncf-kubernetes$"):
+        stage(host="k8s://https://127.0.0.1:1")
     assert submitted(tmp_path).words == []
 
 

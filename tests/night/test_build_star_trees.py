@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -21,6 +22,7 @@ from starskip.lake.lake_table import LakeTable
 from starskip.lake.table_snapshot import DELETES
 from starskip.star_tree.serving.answer_sql import answer_sql
 from starskip.star_tree.serving.tree_set import open_trees
+from starskip.storage.artefact_store import Experiment
 
 Config = Callable[..., dict[str, Any]]
 
@@ -127,6 +129,19 @@ def test_an_older_night_and_a_backfill_build_nothing(
     ((outcome, detail),) = outcomes(tree_house)
     assert (outcome, detail[: len(reason)]) == ("not_built", reason)
     assert result.warnings == ()
+    assert manifest(tree_house) == before
+
+
+def test_an_experiment_builds_nothing_though_its_settings_have_not_arrived(
+    tree_house: Any, star_tree_config: Config
+) -> None:
+    tree_house.choose(star_tree_config("country"))
+    run(tree_house)
+    before = manifest(tree_house)
+    aside = Experiment(tree_house.night.date_text, "tried")
+    tree_house.changes["store"] = replace(tree_house.night.store, experiment=aside)
+    tree_house.choose(star_tree_config("browser"))
+    assert run(tree_house).counts["not_built"] == 1
     assert manifest(tree_house) == before
 
 

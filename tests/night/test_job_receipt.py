@@ -207,6 +207,17 @@ def test_a_failure_leaves_its_reason_and_whether_to_try_again(
     assert f"{stage.__name__}: {receipt.problem}\n" == capsys.readouterr().err
 
 
+def test_a_driver_that_the_settings_of_its_run_did_not_reach_fails_before_its_stage(
+    config: Path, storage: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = "--given=advice.max_indexes,building.build_indexes"
+    monkeypatch.setenv("STARSKIP_ADVICE__MAX_INDEXES", "3")
+    monkeypatch.delenv("STARSKIP_BUILDING__BUILD_INDEXES", raising=False)
+    assert run(bug, config, given) == BAD_INPUT
+    said = "did not reach the driver, whose environment has no STARSKIP_BUILDING__BUILD_INDEXES:"
+    assert said in left(storage).problem
+
+
 def test_a_failure_that_nobody_foresaw_leaves_a_receipt_and_its_stack(
     config: Path, storage: LocalStorage
 ) -> None:

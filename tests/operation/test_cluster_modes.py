@@ -170,14 +170,35 @@ def test_a_driver_that_outlived_its_worker_is_taken_up_with_its_receipt(
     assert state == {}
 
 
+@pytest.mark.parametrize("is_sent", [True, False])
+def test_spark_itself_sends_no_file_of_this_machine_to_a_pod_without_a_place_for_it(
+    tmp_path: Path, is_sent: bool
+) -> None:
+    """Without one Spark goes on to the server, which is not there."""
+    package = tmp_path / "starskip.zip"
+    package.touch()
+    sent = ["--py-files", str(package)] if is_sent else []
+    cluster = ["--master", "k8s://https://127.0.0.1:1", "--deploy-mode", "cluster"]
+    image = ["--conf", "spark.kubernetes.container.image=i"]
+    done = submitted_by_spark(*cluster, *image, *sent, "local:///opt/run_stage.py")
+    assert done.returncode == 1
+    place = "Please specify spark.kubernetes.file.upload.path property"
+    assert (place in done.stdout + done.stderr) == is_sent
+    assert ("Connection refused" in done.stdout + done.stderr) != is_sent
+
+
 def test_spark_itself_runs_no_python_driver_on_a_standalone_cluster(spark_cluster: Any) -> None:
     """The operator refuses it, in a sentence that names the connection; Spark says the same in a stack."""
     from starskip.airflow.submitters.spark_job import SparkJob
 
     cluster = ["--master", spark_cluster.connection, "--deploy-mode", "cluster"]
-    command = [SPARK_SUBMIT, *cluster, SparkJob("votes", (), "token").local_file]
-    environment = {**os.environ, "PATH": f"{SPARK_SUBMIT.parent}:{os.environ['PATH']}"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    done = submitted_by_spark(*cluster, SparkJob("votes", (), "token").local_file)
     assert done.returncode == 1
     said = "Cluster deploy mode is currently not supported for python applications on standalone clusters"
     assert said in done.stdout + done.stderr
+
+
+def submitted_by_spark(*words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PATH": f"{SPARK_SUBMIT.parent}:{os.environ['PATH']}"}
+    command = [SPARK_SUBMIT, *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import nullcontext
 from dataclasses import fields
-from importlib import metadata
 from inspect import signature
 from pathlib import Path
 
@@ -19,32 +17,39 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from starskip.airflow.airflow_database import APPLY_POOL
 from starskip.airflow.connections import Connections, PinotConnections
+from starskip.airflow.in_environment import in_environment
 from starskip.airflow.nightly_dag import index_advisor_dag
-from starskip.airflow.submitters.submitter import PROVIDERS, provider_of
+from starskip.airflow.submitters.spark_job import job_for
+from starskip.airflow.submitters.submitter import submitter
+from starskip.airflow.submitters.target import target_of
+from starskip.errors import ConfigError
 from starskip.night.doctor.finding import FAILED, OK, WARNING
 
 _STORE = Connections().store
 _SPARK = str(signature(index_advisor_dag).parameters["spark_conn_id"].default)
-_CONTEXT = "_AIRFLOW_PROCESS_CONTEXT"
-_SEE = "docs/operate.md, Connections"
+# Lets Airflow look into its database, too, which tasks reach over its API.
+_AS_A_SERVER = {"_AIRFLOW_PROCESS_CONTEXT": "server"}
 
 
 def check_connections(
-    environment: MutableMapping[str, str], spark: str = _SPARK, store: str = _STORE
+    environment: MutableMapping[str, str],
+    spark: str = _SPARK,
+    store: str = _STORE,
+    spark_settings: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[str, str]]:
     """Say which connections there are; put their keys into ``environment``, as each task does.
 
-    ``spark``, ``store``: the names that the DAG has for them. Raises ConfigError for one that cannot be read.
+    ``spark``, ``store``: the names that the DAG has for them. ``spark_settings``: those of the night's
+    configuration. Raises ConfigError for a connection that cannot be read.
     """
     is_here = _is_database_here()
     # A worker reaches the database through the API server; asked here as a server, SQLite would begin one.
-    with _as_a_server() if is_here else nullcontext():
-        found = _type_of(spark)
-        if found is None and not is_here:
+    with in_environment(_AS_A_SERVER) if is_here else nullcontext():
+        if not is_here and _type_of(spark) is None:
             words = f"{spark} is not found: Airflow's database is not reached from here"
             yield WARNING, f"{words}; check connections and pools again where the scheduler runs"
         else:
-            yield _submitted_by(spark, found)
+            yield _submitted_by(spark, spark_settings or {})
         given = (Connections(store), PinotConnections())
         for name in (getattr(each, field.name) for each in given for field in fields(each)):
             kind = _type_of(name)
@@ -60,17 +65,15 @@ def _is_database_here() -> bool:
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
 
 
-def _submitted_by(name: str, connection_type: str | None) -> tuple[str, str]:
-    """Say whether jobs can be submitted by a connection of this type, None for one that is not there."""
-    provider = provider_of(connection_type)
-    if provider is None:
-        found = "is missing or cannot be read" if connection_type is None else f"is of type {connection_type}"
-        known = ", ".join(PROVIDERS)
-        return FAILED, f"{name} {found}, and jobs are submitted by one of type {known}: {_SEE}"
-    if not any(metadata.distributions(name=provider)):
-        needed = f"which needs {provider}: pip install {provider}"
-        return FAILED, f"{name} is of type {connection_type}, {needed}"
-    return OK, f"{name} is of type {connection_type}"
+def _submitted_by(name: str, spark_settings: Mapping[str, str]) -> tuple[str, str]:
+    """Say whether a job can be submitted by a connection: one is prepared as a stage does, and not sent."""
+    try:
+        target = target_of(name, "doctor")
+        job = job_for(target, spark_settings, name="doctor")
+        with submitter(target)(job, target):
+            return OK, f"{name} is of type {target.type}"
+    except ConfigError as error:
+        return FAILED, str(error)
 
 
 def check_pools(of_stages: str | None = None) -> Iterator[tuple[str, str]]:
@@ -107,17 +110,3 @@ def _type_of(name: str) -> str | None:
         return BaseHook.get_connection(name).conn_type or ""
     except (AirflowException, ValueError):
         return None
-
-
-@contextmanager
-def _as_a_server() -> Iterator[None]:
-    """Let Airflow look into its database, too, which tasks reach over its API."""
-    former = os.environ.get(_CONTEXT)
-    os.environ[_CONTEXT] = "server"
-    try:
-        yield
-    finally:
-        if former is None:
-            os.environ.pop(_CONTEXT)
-        else:
-            os.environ[_CONTEXT] = former

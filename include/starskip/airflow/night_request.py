@@ -64,6 +64,7 @@ class NightRequest:
             f"--run-date={self.run_date.isoformat()}",
             f"--run-id={self.run_id}",
             f"--tables={','.join(self.tables)}",
+            *([f"--given={','.join(self.settings)}"] if self.settings else []),
             f"--changed={','.join(self.changed)}",
             *(["--experiment"] if self.is_experiment else []),
         ]
@@ -72,7 +73,7 @@ class NightRequest:
         """Return the settings in the form in which every job reads them.
 
         Weights of queries hold literals, and a command line can be read by all on the machine and stays in
-        logs, such as Spark's own.
+        logs, such as Spark's own. A job fails that does not find there what ``job_arguments`` names.
         """
         return settings_environment(self.settings)
 

@@ -71,11 +71,11 @@ def secret_file(secrets: Mapping[str, str], spark_submit: str) -> Iterator[str |
         path = Path(folder) / "spark.conf"
         path.touch(0o600)
         lines = [f"{_escaped(name)}={_escaped(value)}\n" for name, value in secrets.items()]
-        path.write_text("\n".join([_spark_defaults(spark_submit), "".join(lines)]), encoding="utf-8")
+        path.write_text("\n".join([spark_defaults(spark_submit), "".join(lines)]), encoding="utf-8")
         yield str(path)
 
 
-def _spark_defaults(spark_submit: str) -> str:
+def spark_defaults(spark_submit: str) -> str:
     """Return the text of spark-defaults.conf where Spark looks for it; empty if there is none."""
     program = shutil.which(spark_submit)
     homes = [os.environ.get("SPARK_HOME"), str(Path(program).resolve().parents[1]) if program else None]

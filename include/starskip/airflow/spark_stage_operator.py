@@ -21,11 +21,10 @@ from starskip.airflow.job_processes import end_processes, job_processes, with_de
 from starskip.airflow.night_request import NightRequest, night_request
 from starskip.airflow.progress_line import show_progress
 from starskip.airflow.report_places import REPORTING, run_reports
-from starskip.airflow.spark_settings import connection_settings, may_be_secret
 from starskip.airflow.submitters.kept_receipt import forget_job
-from starskip.airflow.submitters.spark_job import SparkJob
+from starskip.airflow.submitters.spark_job import SparkJob, job_for
 from starskip.airflow.submitters.submitter import submitter
-from starskip.airflow.submitters.target import Target, target_of
+from starskip.airflow.submitters.target import target_of
 from starskip.airflow.task_failure import failing_at_once, note_failure
 from starskip.airflow.watching import StageData, operator_lineage, watched_stage
 from starskip.errors import ConfigError, printable
@@ -105,16 +104,20 @@ class SparkStageOperator(BaseOperator):
                 return self._counts(context, night, stage_here(self.task_id, night), None)
             target = target_of(self.conn_id, self.task_id)
             submitting = submitter(target)
-            settings = {
-                **connection_settings(self.conn_id, target.extra),
-                **spark_settings(request.config),
-            }
-            self._job = self._job_of(request, target, settings)
+            token = new_token()
+            self._job = job_for(
+                target,
+                spark_settings(request.config),
+                name=f"{self.task_id}:{request.run_date.isoformat()}",
+                arguments=(self.task_id, f"{RECEIPT_OPTION}{token}", *request.job_arguments()),
+                receipt=token,
+                environment=request.job_environment(),
+            )
             if end_processes(with_descendants(job_processes(_command(self._job)))):
                 show_progress(f"{self.task_id}: the job of an earlier try was still running and was ended")
             self._submitted = stack.enter_context(submitting(self._job, target))
             error = _run(self._submitted, context)
-            token = getattr(self._submitted, "receipt_token", self._job.receipt)
+            token = getattr(self._submitted, "receipt_token", token)
             receipt = read_receipt(night.store.storage, night.date_text, token)
         self._submitted = None
         if receipt is not None or error is None:
@@ -148,21 +151,6 @@ class SparkStageOperator(BaseOperator):
             problem = f"table {printable(odd[0], 100)} has a comma in its name, by which names are told apart"
             raise ConfigError(problem, setting="tables")
         return replace(request, tables=tuple(self.tables))
-
-    def _job_of(self, request: NightRequest, target: Target, settings: Mapping[str, str]) -> SparkJob:
-        token = new_token()
-        secrets = {name: value for name, value in settings.items() if may_be_secret(name, value)}
-        return SparkJob(
-            name=f"{self.task_id}:{request.run_date.isoformat()}",
-            file=str(target.extra.get("job_file", "")),
-            arguments=(self.task_id, f"{RECEIPT_OPTION}{token}", *request.job_arguments()),
-            receipt=token,
-            environment=request.job_environment(),
-            conf={name: value for name, value in settings.items() if name not in secrets},
-            secret_conf=secrets,
-            py_files=target.texts("py_files"),
-            archives=target.texts("archives"),
-        )
 
     def _counts(
         self, context: Any, night: Night, receipt: JobReceipt, error: Exception | None

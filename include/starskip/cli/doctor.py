@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from starskip.cli.format_option import echo_result, format_option
-from starskip.errors import BAD_INPUT
+from starskip.errors import BAD_INPUT, StarskipError
 from starskip.extras import needing_extra
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _findings(
 
     yield from examine_versions(environment)
     # First, since its connections may have the keys of the stores.
-    yield from _of_airflow(environment, names)
+    yield from _of_airflow(config, environment, names)
     now = datetime.now(UTC)
     night, found = configured_night(config, NightArguments(asked or now.date(), "doctor", now), environment)
     yield from found
@@ -73,7 +73,9 @@ def _findings(
         yield from examine(night, asked, environment)
 
 
-def _of_airflow(environment: MutableMapping[str, str], names: Mapping[str, str | None]) -> Iterator[Finding]:
+def _of_airflow(
+    config: str, environment: MutableMapping[str, str], names: Mapping[str, str | None]
+) -> Iterator[Finding]:
     from starskip.night.doctor.finding import OK, Finding, findings_of
 
     if find_spec("airflow") is None:
@@ -87,8 +89,20 @@ def _of_airflow(environment: MutableMapping[str, str], names: Mapping[str, str |
         from starskip.airflow.check_airflow import check_connections, check_pools
     given = {"spark": names["spark_conn_id"], "store": names["store_conn_id"]}
     named = {place: name for place, name in given.items() if name}
-    yield from findings_of("Airflow", lambda: check_connections(environment, **named))
+    settings = _spark_settings(config)
+    yield from findings_of(
+        "Airflow", lambda: check_connections(environment, spark_settings=settings, **named)
+    )
     yield from findings_of("Airflow", lambda: check_pools(names["pool"]))
+
+
+def _spark_settings(config: str) -> Mapping[str, str]:
+    from starskip.night.configuration.night_from_config import spark_settings
+
+    try:
+        return spark_settings(config)
+    except StarskipError:
+        return {}  # the check of the configuration says why
 
 
 def _lines(found: list[Finding]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from tempfile import gettempdir
 
 from starskip.advisor.run.night import Night, StageResult
-from starskip.errors import TRY_AGAIN, StarskipError, exit_code, printable, show_traceback
+from starskip.errors import TRY_AGAIN, ConfigError, StarskipError, exit_code, printable, show_traceback
 from starskip.execution.engine import Engine
 from starskip.night.configuration.night_from_config import NightArguments, night_from_config
 from starskip.night.job_receipt import (
@@ -24,6 +24,7 @@ from starskip.night.job_receipt import (
     write_receipt,
 )
 from starskip.night.listed_tables import listed_tables
+from starskip.settings.environment import settings_environment
 from starskip.sql.masking import mask_literals
 from starskip.storage.files.full_disk import full_disk, is_full_disk
 
@@ -64,6 +65,7 @@ def run_stage_with_receipt(stage: Stage, engine_of: EngineOf, arguments: Sequenc
     job, night, end = StartedJob(stage.__name__), None, _End()
     try:
         night = night_from_config(parsed.config, _night_arguments(parsed, job.started_at), os.environ)
+        _check_given(listed_tables(parsed.given))
         _run(stage, engine_of, night, end)
         end.exit_code = 0
     except StarskipError as error:
@@ -96,6 +98,21 @@ def run_stage_with_receipt(stage: Stage, engine_of: EngineOf, arguments: Sequenc
         told = {"stage": stage.__name__, "run_date": parsed.run_date, **end.result.counts}
         print(json.dumps(told))  # noqa: T201
     return end.exit_code or 0
+
+
+def _check_given(places: Sequence[str]) -> None:
+    """Raise ConfigError unless the settings at ``places`` have reached this process.
+
+    Without the settings of its run a stage would publish, and build, something else than was asked for.
+    """
+    missing = sorted(settings_environment(dict.fromkeys(places, "")).keys() - os.environ.keys())
+    if missing:
+        raise ConfigError(
+            "the settings of the run did not reach the driver, whose environment has no "
+            f"{', '.join(missing)}: where a service submits it, it must run in deploy mode cluster "
+            "(livy.spark.deploy-mode of Livy)",
+            setting=places[0],
+        )
 
 
 def _run(stage: Stage, engine_of: EngineOf, night: Night, end: _End) -> None:
@@ -131,6 +148,9 @@ def _parser(stage: Stage) -> argparse.ArgumentParser:
     parser.add_argument("--tables", default="", help="comma separated tables; empty means all")
     parser.add_argument(
         "--set", action="append", default=[], metavar="GROUP.NAME=VALUE", help="a setting; repeatable"
+    )
+    parser.add_argument(
+        "--given", default="", help="comma separated places of settings that the environment must have"
     )
     parser.add_argument("--changed", default="", help="comma separated places of settings to be marked")
     parser.add_argument("--experiment", action="store_true", help="keep the artefacts beside the night's")

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
+from urllib.parse import urlsplit
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
-from starskip.airflow.spark_settings import package_zip, secret_file
+from starskip.airflow.in_environment import in_environment
+from starskip.airflow.spark_settings import package_zip, secret_file, spark_defaults
 from starskip.airflow.submitters.kept_receipt import KeptReceipt
 from starskip.airflow.submitters.spark_job import SparkJob
 from starskip.airflow.submitters.target import Target
@@ -28,6 +30,7 @@ _LOCAL = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSeri
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Airflow tries again: a second attempt of YARN would find the receipt of the first one.
 _YARN = {"spark.yarn.maxAppAttempts": "1"}
+_UPLOAD_PATH = "spark.kubernetes.file.upload.path"
 _LOCAL_MASTER = re.compile(r"local(?:\[.*\])?")
 _LOOPBACK_MASTER = re.compile(r"(?:spark://)?(?:localhost|127(?:\.\d+){3})(?::\d+)?")
 
@@ -38,13 +41,24 @@ class SparkSubmit(KeptReceipt, SparkSubmitOperator):
 
 @contextmanager
 def submitting(job: SparkJob, to: Target) -> Iterator[SparkSubmit]:
-    """Yield the operator; the package's zip and the file of secrets go when it is done."""
+    """Yield the operator; the package's zip and the file of secrets go when it is done.
+
+    A driver in client mode has the environment of this process, to which the provider adds the job's for any
+    master but that of Kubernetes.
+    """
     master = _master(to)
     is_local = _LOCAL_MASTER.fullmatch(master) is not None
     program = to.extra.get("spark-binary", "spark-submit")
-    os.environ[SUBMITTED_BY] = str(os.getpid())
+    is_packed = not (is_local or job.py_files)
+    if master.startswith("k8s://"):
+        _check_kubernetes(to)
+        if to.extra.get("deploy-mode") == "cluster":
+            # The image has the package beside the file; what is sent from here must be uploaded.
+            is_packed = is_packed and not job.file.startswith("local:")
+            _check_upload(job, to, is_packed, program)
     with (
-        nullcontext() if is_local or job.py_files else package_zip() as package,
+        in_environment({**job.environment, SUBMITTED_BY: str(os.getpid())}),
+        package_zip() if is_packed else nullcontext() as package,
         secret_file(job.secret_conf, program) as properties,
     ):
         operator = SparkSubmit(
@@ -89,6 +103,33 @@ def _master(to: Target) -> str:
         )
     is_whole = to.type == "spark" and ("://" in to.host or not to.port)
     return to.host if is_whole else f"{to.type}://{to.host}"
+
+
+def _check_kubernetes(to: Target) -> None:
+    """Raise ConfigError without the package by which the provider looks after the driver's pod."""
+    try:
+        from airflow.providers.cncf.kubernetes import kube_client  # noqa: F401
+    except ImportError as error:
+        package = "apache-airflow-providers-cncf-kubernetes"
+        raise ConfigError(
+            f"the Airflow connection {to.connection}: to submit to Kubernetes needs {package}: "
+            f"pip install {package}",
+            setting=to.connection,
+        ) from error
+
+
+def _check_upload(job: SparkJob, to: Target, is_packed: bool, program: str) -> None:
+    """Raise ConfigError for files of this machine that Spark cannot hand on to the driver's pod."""
+    files = (job.local_file, *job.py_files, *job.archives)
+    is_uploaded = is_packed or any(urlsplit(each).scheme in ("", "file") for each in files)
+    has_place = _UPLOAD_PATH in job.conf or _UPLOAD_PATH in job.secret_conf
+    if is_uploaded and not has_place and _UPLOAD_PATH not in spark_defaults(program):
+        raise ConfigError(
+            f"the Airflow connection {to.connection}: files of this machine do not reach a driver on "
+            'Kubernetes; put into the extra a file of its image, such as "job_file": '
+            f'"local:///opt/run_stage.py", or "{_UPLOAD_PATH}", a place in an object store',
+            setting="job_file",
+        )
 
 
 def _tracking(master: str, to: Target, job: SparkJob) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from starskip.airflow.spark_settings import connection_settings, may_be_secret
+from starskip.airflow.submitters.target import Target
 from starskip.errors import ConfigError
 
 
@@ -47,3 +49,31 @@ class SparkJob:
                 setting=name,
             )
         return self
+
+
+def job_for(
+    target: Target,
+    configured: Mapping[str, str],
+    *,
+    name: str,
+    arguments: tuple[str, ...] = (),
+    receipt: str = "",
+    environment: Mapping[str, str] | None = None,
+) -> SparkJob:
+    """Return a job with the files and the settings of Spark that the connection gives it.
+
+    ``configured``: the settings of Spark in the night's configuration, which win over the connection's.
+    """
+    settings = {**connection_settings(target.connection, target.extra), **configured}
+    secrets = {each: value for each, value in settings.items() if may_be_secret(each, value)}
+    return SparkJob(
+        name=name,
+        arguments=arguments,
+        receipt=receipt,
+        file=str(target.extra.get("job_file", "")),
+        environment=environment or {},
+        conf={each: value for each, value in settings.items() if each not in secrets},
+        secret_conf=secrets,
+        py_files=target.texts("py_files"),
+        archives=target.texts("archives"),
+    )

@@ -28,21 +28,12 @@ PROVIDERS: Mapping[str, str] = {
 """The types of connections by which a job can be submitted, and the package of the operator."""
 
 
-def provider_of(connection_type: str | None) -> str | None:
-    """Return the package whose operator submits by a connection of this type; None if none does."""
-    return PROVIDERS.get(_served_by(connection_type or ""))
-
-
-def _served_by(connection_type: str) -> str:
-    return "spark" if connection_type in _OF_SPARK else connection_type
-
-
 def submitter(target: Target) -> Submitter:
     """Return who submits to ``target``; the provider is imported now, and no other.
 
     Raises ConfigError for a type that is not known, and for a provider that is not installed.
     """
-    name = _served_by(target.type)
+    name = "spark" if target.type in _OF_SPARK else target.type
     try:
         match name:
             case "spark":
