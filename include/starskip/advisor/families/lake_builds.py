@@ -193,10 +193,6 @@ def _own(night: Night, artefact: str, table: str, former: Sequence[str]) -> set[
         if snapshot is None or table not in snapshot.tables:
             continue
         told = snapshot.parts([table])[table].properties
-        if _OWN in told:
+        if _OWN in told:  # a night that withheld its builds tells nothing
             return set(told[_OWN])
-        # Without a build, or of version 0.1, which left the outcomes alone.
-        rows = snapshot.read_table([table], ["index", "outcome"]).to_pylist()
-        if any(row["outcome"] in (*KEPT, DELETED, BY_HAND) for row in rows):
-            return {row["index"] for row in rows if row["outcome"] in KEPT}
     return set()
