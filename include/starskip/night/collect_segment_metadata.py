@@ -184,11 +184,12 @@ def _collected(
     night.publish(_ARTEFACT, {**found, **failed_parts(stopped)})
     damaged = [json.loads(note) for note in notes_of(messages, _DAMAGED)]
     warnings = (*problems.values(), *_damage_words(damaged), *listed.pulled.values())
+    fresh_files, unchanged_files = _rows(listed.fresh), _rows(listed.unchanged)
     counts = {
         "tables": len(parts),
-        "segment_files": listed.fresh_files + listed.unchanged_files,
-        "segments_read": listed.fresh_files,
-        "segments_taken_over": listed.unchanged_files,
+        "segment_files": fresh_files + unchanged_files,
+        "segments_read": fresh_files,
+        "segments_taken_over": unchanged_files,
         "damaged_segments": sum(note["damaged"] for note in damaged),
     }
     return StageResult(counts, tuple(map(printable, warnings)))
@@ -216,14 +217,6 @@ class _Listing:
     problems: Mapping[str, str]
     empty: frozenset[str]
     sizes: Mapping[str, list[int]]
-
-    @property
-    def fresh_files(self) -> int:
-        return _rows(self.fresh)
-
-    @property
-    def unchanged_files(self) -> int:
-        return _rows(self.unchanged)
 
 
 def _rows(parts: Mapping[str, Part]) -> int:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -114,16 +113,3 @@ def test_tables_without_an_index_of_the_nights_cost_no_more_after_many_nights(
         house.run(chosen)
     assert house.storage.calls == second
     assert second["folders_in"] == 2 and second["objects_below"] <= 20
-
-
-def test_builds_of_version_0_1_tell_by_their_outcomes(house: House) -> None:
-    house.run({"sales": ["btree:a"]})
-    night = (house.day - timedelta(days=1)).isoformat()
-
-    def without_property(parts: Mapping[str, Part]) -> dict[str, Any]:
-        assert parts["sales"].properties["own"] == ["btree:a"]
-        return {table: replace(part, properties={"note": None}) for table, part in parts.items()}
-
-    created = {"created_at": datetime.now(UTC), "created_by": "test"}
-    house.store.chain(BUILDS, night).commit(without_property, commit_id="x", **created)  # type: ignore[arg-type]
-    assert house.run({"sales": []})["sales"] == {"btree:a": "deleted"}
