@@ -115,6 +115,7 @@ def test_what_is_approved_is_seen_applied_in_the_config_once_and_gone_when_it_is
     assert [each.index.name for each in approved_now(ledger_entries(night.store))] == [other.name]
 
 
+@pytest.mark.slow
 def test_what_is_applied_is_not_gone_in_a_night_without_the_config(lab: Any) -> None:
     """Segments of a deep store lack the indexes that servers build from the config."""
     night = lab.run()

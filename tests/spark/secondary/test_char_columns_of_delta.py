@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.table_formats, pytest.mark.timeout(
 PADDING = "spark.sql.readSideCharPadding"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_plain", [False, True])
 def test_fields_of_structs_within_lists_and_maps(spark: SparkSession, tmp_path: Path, is_plain: bool) -> None:
     path = str(tmp_path / "t")
@@ -106,6 +107,7 @@ def test_spark_loses_no_row_by_indexes_of_padded_values(
         assert left_out > 0 or not is_padded
 
 
+@pytest.mark.slow
 def test_a_column_that_is_char_no_longer_has_other_values_than_its_index(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -99,6 +99,7 @@ def test_a_struct_that_was_renamed(
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_two_structs_that_swap_their_names(
     skipping_on: SparkSession, places: tuple[Path, Path], table_format: str
@@ -118,6 +119,7 @@ def test_two_structs_that_swap_their_names(
     table.check(asked)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_names_that_files_do_not_have(
     skipping_on: SparkSession, places: tuple[Path, Path], table_format: str

@@ -25,9 +25,9 @@ _WATCHED: list[tuple[str, Counter[str]]] = []
 
 
 def _note(event: str, arguments: tuple[Any, ...]) -> None:
-    if event == "open" and _WATCHED and isinstance(arguments[0], str):
+    if event == "open" and _WATCHED and isinstance(arguments[0], str | Path):
         folder, opened = _WATCHED[-1]
-        if arguments[0].startswith(folder):
+        if str(arguments[0]).startswith(folder):
             opened[Path(arguments[0]).name] += 1
 
 

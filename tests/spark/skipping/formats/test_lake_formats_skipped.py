@@ -187,6 +187,7 @@ def test_reasons_and_refusals(
             assert stats["files_read"] is None or stats["skipped_by"] == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_bounds_of_the_format_serve_an_or_beside_an_index_of_ours(
     skipping_on: SparkSession, lake: Lake, table_format: str
@@ -228,6 +229,7 @@ def test_bounds_of_a_column_that_files_are_split_by_twice(skipping_on: SparkSess
     assert (found, stats["files_read"]) == ([(50,)], 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table_format", FORMATS)
 def test_secondary_indexes_leave_files_out_beside_the_others(
     skipping_on: SparkSession, lake: Lake, table_format: str
