@@ -61,7 +61,7 @@ def vacuum(
             try:
                 is_settled = chain.key in settled
                 # Each vacuum reads all that it keeps, of a year of nights. Where the newest one is damaged,
-                # its chain is left alone, with those that stand in for it.
+                # its chain is left alone, with the manifests that stand in for it.
                 keep = 1 if is_settled or run_date < max(by_night) else keep_manifests
                 for stored in _unneeded(chain, listed, oldest_kept_ns, keep, may_end=is_settled):
                     chain.storage.delete(stored.name)

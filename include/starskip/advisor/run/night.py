@@ -19,7 +19,7 @@ LEFT_OUT_CONFIGS = "left_out_configs"
 CONFIGS = "table configs"
 """Key of ``Night.seen``."""
 NO_TABLE = "-"
-"""Stands for the table of what is of none; no table of Pinot can be called so."""
+"""Name of the part that is of no table; no table of Pinot can be called so."""
 ADVICE_NIGHTS = 8
 """Nights in which the newest advice is looked for, if the window of votes is shorter: a week."""
 
