@@ -114,7 +114,8 @@ def test_missing_event_logs_fail_it_alone(lab: Any, lake: Mapping[str, LakeTable
     stages = ["collect_segment_metadata", "parse_query_logs"]
     night = lab.run(lab.night(lake_tables=lake, event_log_paths=[str(tmp_path / "gone")]), stages)
     assert (
-        f"no log file at {tmp_path}/gone: check the path: indexes on files of the lake stay" in lab.warnings
+        f"no log file at {tmp_path}/gone: check the path: what Spark asked of tables of the lake"
+        in lab.warnings
     )
     verdicts = {verdict.table: verdict for verdict in check_stage(night, "parse_query_logs")}
     assert {table: each.passed for table, each in verdicts.items()} == {

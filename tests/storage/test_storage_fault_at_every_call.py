@@ -151,9 +151,8 @@ def test_every_call_of_a_vacuum_fails_once(
     kill_left_this = f"numbers/{support.NIGHT}/manifests/00000000000000000009.json.1.partial"
     template.put_if_absent(kill_left_this, b'{"body"')
     clean = support.store_on(copy_of(template))
-    # all but one manifest of the night before and two of the newest, their data files, and what two killed
-    # writers left
-    assert len(sweep(clean, keep_manifests=2).removed) == (4 + 8) + (3 + 3) + 2
+    # of each night three manifests, their data files, and what the two killed writers left
+    assert len(sweep(clean, keep_manifests=2).removed) == (3 + 6) + (3 + 3) + 2
     end = names(clean.storage)
     assert names(template) > end
 

@@ -22,7 +22,7 @@ from starskip.airflow.nightly_dag import index_advisor_dag
 from starskip.airflow.submitters.spark_job import job_for
 from starskip.airflow.submitters.submitter import submitter
 from starskip.airflow.submitters.target import target_of
-from starskip.errors import ConfigError
+from starskip.errors import ConfigError, first_line
 from starskip.night.doctor.finding import FAILED, OK, WARNING
 
 _STORE = Connections().store
@@ -74,6 +74,8 @@ def _submitted_by(name: str, spark_settings: Mapping[str, str]) -> tuple[str, st
             return OK, f"{name} is of type {target.type}"
     except ConfigError as error:
         return FAILED, str(error)
+    except Exception as error:  # the checks behind this one go on
+        return FAILED, f"{name}: a job cannot be prepared: {type(error).__name__}: {first_line(error)}"
 
 
 def check_pools(of_stages: str | None = None) -> Iterator[tuple[str, str]]:

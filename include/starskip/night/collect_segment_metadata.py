@@ -58,9 +58,9 @@ from starskip.storage.staged_write import StagedWrite
 
 _ARTEFACT = "table_facts"
 _DAMAGED = "damaged_segments"
-_READ_AT = "read_at"
 LISTED = "listed"
 """Property of a table's facts: the number of files in its folder, and their bytes together."""
+_READ_AT = "read_at"
 """Property of a table's facts: the start of the run that read them; a run for other tables keeps it."""
 _FRESH, _UNCHANGED = "fresh_segments", "unchanged_segments"
 _LISTED = pa.schema(

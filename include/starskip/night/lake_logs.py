@@ -57,18 +57,12 @@ class LakeLogs:
     failure: str = ""
 
 
-def event_logs_of_night(night: Night) -> tuple[Sequence[EventLog], Sequence[str]]:
-    """Return the event logs that may hold queries of the night, and warnings on missing ones.
-
-    Files that were last written before the night are not among them. Raises SourceError for a path that names
-    no log.
-    """
-    neighbours = night.settings.log.read_neighbouring_days
-    paths, warnings = night_paths(
-        night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours
-    )
+def event_log_bytes(night: Night) -> int:
+    """Return the bytes of the event logs that may hold queries of the night. Raises SourceError as below."""
+    paths, _ = _paths(night)
     start_ms, _ = _bounds_ms(night.run_date, night.settings.log.time_zone)
-    return event_logs(paths, start_ms * 1_000_000), warnings
+    files = event_log_files(paths)
+    return sum(file.size_bytes for file in files if not file.is_older_than(start_ms * 1_000_000))
 
 
 def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWrite) -> LakeLogs:
@@ -79,12 +73,13 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
     tables = {name: table for name, table in night.lake_tables.items() if night.wants(name)}
     if not night.event_log_paths or not tables:
         return LakeLogs()
-    logs, warnings = event_logs_of_night(night)
+    paths, warnings = _paths(night)
+    start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
+    logs = event_logs(paths, start * 1_000_000)
     locations = {place: name for name, table in tables.items() for place in (table.path, *table.logged_as)}
     schemas, unknown = _schemas(tables)
     warnings = (*warnings, *unknown)
     staged = night.store.staged_write(LAKE_QUERIES, night.date_text)
-    start, end = _bounds_ms(night.run_date, night.settings.log.time_zone)
     read = partial(_write_queries, (staged, staged_rejected), (locations, schemas), start, end)
     rows = engine.rows_of_items(logs, read, COMMIT_MESSAGES)
     messages = gather_messages(engine, rows, [staged, staged_rejected], "event log")
@@ -115,6 +110,11 @@ def publish_lake_queries(engine: Engine, night: Night, staged_rejected: StagedWr
         )
     counts = {"event_logs": len(logs), **{name: tally[name] for name in ("spark_queries", "lake_queries")}}
     return LakeLogs(counts, (*warnings, *map(printable, problems)), parts_of(messages, _REJECTED))
+
+
+def _paths(night: Night) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    neighbours = night.settings.log.read_neighbouring_days
+    return night_paths(night.event_log_paths, night.run_date, event_log_files, neighbours=neighbours)
 
 
 def _schemas(tables: Mapping[str, LakeTable]) -> tuple[Mapping[str, str], Sequence[str]]:

@@ -138,7 +138,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     except SourceError as error:
         if in_pinot == frozenset():
             raise
-        words = printable(f"{error}: indexes on files of the lake stay as they are")
+        words = printable(f"{error}: what Spark asked of tables of the lake is not known")
         lake = LakeLogs(warnings=(words,), failure=str(error))
     rejected = _together(parts_of(messages, _REJECTED), lake.rejected)
     night.publish(_REJECTED, _rejected_parts(night, rejected))

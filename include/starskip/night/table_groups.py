@@ -11,7 +11,7 @@ from starskip.advisor.run.night import Night
 from starskip.advisor.run.stages import GROUPED, stage_named
 from starskip.errors import SourceError, SourceOutage, StorageError, StorageOutage
 from starskip.night.collect_segment_metadata import LISTED
-from starskip.night.lake_logs import event_logs_of_night
+from starskip.night.lake_logs import event_log_bytes
 from starskip.night.log_times import KnownLogs
 from starskip.night.night_logs import night_logs
 from starskip.night.night_tables import night_tables
@@ -145,12 +145,11 @@ def _are_small_logs(night: Night, most_bytes: int) -> bool:
     found_bytes = sum(file.size_bytes for file in logs.to_read)
     if night.event_log_paths:
         try:
-            event_logs, _ = event_logs_of_night(night)
+            found_bytes += event_log_bytes(night)
         except SourceOutage:
             raise
         except SourceError:
-            event_logs = ()  # the stage tells the tables of the lake
-        found_bytes += sum(log.size_bytes for log in event_logs)
+            pass  # the stage tells the tables of the lake
     return bool(most_bytes) and found_bytes <= most_bytes
 
 

@@ -117,8 +117,8 @@ def remove_old(
 ) -> Iterator[str]:
     """Remove what lies in ``folder`` about nights ``days`` or more before the newest; yield what was removed.
 
-    Each night has a folder there. A folder in that goes as a whole, and is left alone if anything in it was
-    written within ``grace`` before ``now``, the store's own time; so is such an object.
+    Each night has a folder there. Below a night, a folder is removed as a whole, or kept if anything in it
+    was written within ``grace`` before ``now``, the store's own time; and so is each object.
     """
     storage = store.storage
     dates = storage.folders_in(folder)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from starskip.errors import DamagedManifest, StorageError
 from starskip.storage.artefact_store import ArtefactStore
 from starskip.storage.manifest_log import ManifestLog
+from starskip.storage.retention import newest_night
 from starskip.storage.storage import StoredObject
 
 
@@ -33,11 +34,11 @@ def vacuum(
     """Vacuum every night of every artefact; a doubtful chain is left alone, and its reason reported.
 
     ``now`` has a time zone and is the store's own time (``store_clock``): it is compared with the store's
-    modification times. The newest night of each artefact keeps its newest ``keep_manifests``, of which one
-    stands in for another that is damaged; a night before it keeps one. Each keeps every manifest that was the
-    newest at any time within ``grace``. A chain whose key is in ``settled`` keeps one manifest, and none if
-    that is empty and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means all.
-    Only manifests and data files are looked at.
+    modification times. The newest night of each artefact keeps its newest ``keep_manifests``, and a night
+    before it two: if the newest manifest is damaged, the next one counts. Each keeps every manifest that was
+    the newest at any time within ``grace``. A chain whose key is in ``settled`` keeps one manifest, and none
+    if that is empty and nothing came within ``grace``. ``artefacts``: the only ones to look at; None means
+    all. Only manifests and data files are looked at.
 
     A reader is safe for ``grace`` after its snapshot was overtaken, a writer if it publishes within
     ``grace`` of writing its first file, and a commit if it takes less than ``grace`` itself: all three
@@ -56,13 +57,14 @@ def vacuum(
         except StorageError as error:
             left_alone.append((artefact, str(error)))
             continue
+        newest = newest_night(by_night, now)
         for run_date, listed in sorted(by_night.items()):
             chain = store.chain(artefact, run_date)
             try:
                 is_settled = chain.key in settled
-                # Each vacuum reads all that it keeps, of a year of nights. Where the newest one is damaged,
-                # its chain is left alone, with the manifests that stand in for it.
-                keep = 1 if is_settled or run_date < max(by_night) else keep_manifests
+                # Each vacuum reads all the manifests that it keeps, of a year of nights.
+                is_past = newest is not None and run_date < newest.isoformat()
+                keep = 1 if is_settled else min(keep_manifests, 2 if is_past else keep_manifests)
                 for stored in _unneeded(chain, listed, oldest_kept_ns, keep, may_end=is_settled):
                     chain.storage.delete(stored.name)
                     removed.append(stored)

@@ -161,7 +161,8 @@ def _table_build(
     try:
         with plugin_errors(night):
             build = builds.build(ChosenIndexes(night, table, lake, chosen, own, note))
-            own = {row["index"] for row in build.rows if row["outcome"] in KEPT}
+            if build.rows:  # none where nothing is chosen and no metadata is found
+                own = {row["index"] for row in build.rows if row["outcome"] in KEPT}
     except MissingExtra as error:
         build = TableBuild(_unbuilt(table, chosen, NOT_BUILT, str(error)), {"note": str(error)})
     except Exception as error:

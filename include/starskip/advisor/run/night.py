@@ -17,7 +17,7 @@ from starskip.storage.manifest_log import Seen
 LEFT_OUT_CONFIGS = "left_out_configs"
 """Property of a table's facts: the table configs that could not be read, of whichever table."""
 CONFIGS = "table configs"
-"""Key of ``Night.seen``."""
+"""Key of ``Night.seen`` for what the files of table configs hold."""
 NO_TABLE = "-"
 """Name of the part that is of no table; no table of Pinot can be called so."""
 ADVICE_NIGHTS = 8

@@ -21,7 +21,7 @@ from starskip.storage.files.path_text import path_text
 
 SEGMENT_SUFFIXES = (".tar.gz", ".tgz", ".tar")
 _NO_TABLES = ("Deleted_Segments", "lost+found")
-"""Folders that Pinot and a disk keep there for themselves."""
+"""Folders among the tables' that Pinot and a disk keep for themselves."""
 _GZIP_MAGIC = b"\x1f\x8b"
 _NEVER_SEGMENTS = (".crc", ".csv", ".json", ".log", ".md5", ".parquet", ".sha256", ".tmp", ".txt", ".yaml")
 """Endings of other files beside segments: they are not opened to find out."""

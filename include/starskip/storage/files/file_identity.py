@@ -29,10 +29,10 @@ class FileIdentity:
     etag: str | None = None
     changed_ns: int | None = field(default=None, compare=False)
 
-    @property
-    def written_ns(self) -> int | None:
-        """The time of the last write of content, None if it is not known."""
-        return self.changed_ns if self.modified_ns is None else self.modified_ns
+    def is_older_than(self, time_ns: int) -> bool:
+        """Return whether the content was last written before ``time_ns``; False where that is not known."""
+        written_ns = self.changed_ns if self.modified_ns is None else self.modified_ns
+        return written_ns is not None and written_ns < time_ns
 
     def to_text(self) -> str:
         """Return one line of ASCII, equal for equal identities only."""

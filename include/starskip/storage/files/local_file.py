@@ -16,22 +16,16 @@ from typing import Any
 
 from starskip.errors import SourceOutage
 
-_OF_ONE_FILE = frozenset(
+_OUTAGES = frozenset(
     {
-        errno.ENOENT,
-        errno.EACCES,
-        errno.EPERM,
-        errno.ENOTDIR,
-        errno.EISDIR,
-        errno.ELOOP,
-        errno.ENAMETOOLONG,
-        errno.EINVAL,
-        errno.ENXIO,
-        errno.EIO,
+        *(errno.ESTALE, errno.ETIMEDOUT, errno.ENOTCONN, errno.ENOLINK, errno.EHOSTDOWN, errno.EHOSTUNREACH),
+        *(errno.ENETDOWN, errno.ENETUNREACH, errno.ENETRESET, errno.ECONNREFUSED, errno.ECONNRESET),
+        *(errno.ECONNABORTED, errno.EPIPE, errno.EAGAIN, errno.EBUSY, errno.EINTR),
+        *(errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS),
     }
 )
-"""Failures of the path itself or, as EIO of a bad sector, of its bytes: no retry mends them, and other files
-go on. Failures such as ESTALE and ETIMEDOUT of a mount, or EMFILE, may hit any file at that moment."""
+"""Failures of a mount, or of this process, that may hit any file at that moment. Other failures are of the
+path itself or, as EIO of a bad sector, of its bytes: no retry mends them, and other files go on."""
 
 
 def open_local(path: Path) -> io.BufferedReader:
@@ -48,8 +42,7 @@ def local_failures(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        # Errors without a number are of libraries, which found the bytes to be damaged.
-        if error.errno is None or error.errno in _OF_ONE_FILE:
+        if error.errno not in _OUTAGES:
             raise
         # Arrow says far more than the reason.
         reason = os.strerror(error.errno)

@@ -36,15 +36,11 @@ _HEAD_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """One application's log, named as its folder or file; if it ``is_running``, the last line may be cut.
-
-    ``size_bytes``: of its files together, as they were listed.
-    """
+    """One application's log, named as its folder or file; if it ``is_running``, the last line may be cut."""
 
     name: str
     files: tuple[str, ...]
     is_running: bool
-    size_bytes: int = 0
 
 
 def event_logs(paths: Sequence[str], since_ns: int = 0) -> tuple[EventLog, ...]:
@@ -75,15 +71,10 @@ def event_logs(paths: Sequence[str], since_ns: int = 0) -> tuple[EventLog, ...]:
     ]
 
     def is_former(file: str) -> bool:
-        written_ns = listed[file].written_ns
-        return written_ns is not None and written_ns < since_ns
+        return listed[file].is_older_than(since_ns)
 
-    kept = []
-    for log in logs:
-        if files := tuple(dropwhile(is_former, log.files)):
-            size_bytes = sum(listed[file].size_bytes for file in files)
-            kept.append(replace(log, files=files, size_bytes=size_bytes))
-    return tuple(sorted(kept, key=lambda log: (log.name, log.files)))
+    kept = [replace(log, files=tuple(dropwhile(is_former, log.files))) for log in logs]
+    return tuple(sorted((log for log in kept if log.files), key=lambda log: (log.name, log.files)))
 
 
 def event_log_files(paths: Sequence[str]) -> tuple[FileIdentity, ...]:
