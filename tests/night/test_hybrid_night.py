@@ -34,3 +34,12 @@ def test_each_half_has_its_own_report(lab: Any, log_line: Any) -> None:
     assert realtime["change"]["config"]["tableName"] == "airlineStats_REALTIME"
     assert realtime["change"]["keys"]["invertedIndexColumns"]["current"] == ["Origin"]
     assert offline["change"]["keys"]["invertedIndexColumns"]["current"] == []
+
+
+def test_queries_on_the_whole_table_are_of_a_half_whose_other_half_has_no_folder(lab: Any) -> None:
+    path = lab.root / "airlineStats.json"
+    path.write_text(json.dumps(HYBRID))
+    (lab.segments / "airlineStats").rename(lab.segments / "airlineStats_OFFLINE")
+    night = lab.night(table_config_paths=[str(path)])
+    assert set(lab.run_with_gates(night)) == {"airlineStats_REALTIME"}
+    assert lab.report("airlineStats_OFFLINE")["summary"]["queries"] > 0

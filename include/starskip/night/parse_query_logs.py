@@ -89,7 +89,10 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     )
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
-    map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, wanted, sizes)
+    # A half that has failed is one: queries on the whole table are of the other half, too.
+    hybrids = hybrid_tables({*sizes, *(wanted or ()), *_facts(night)})
+    of_tables = (wanted, hybrids, sizes)
+    map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, of_tables)
     rows = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES)
     messages = gather_messages(engine, rows, staged, "log")
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
@@ -206,22 +209,25 @@ def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Par
 
 def _expected_tables(night: Night) -> frozenset[str] | None:
     """Return the tables with facts of the night; None before it has any."""
-    snapshot = night.store.snapshot("table_facts", night.date_text)
-    parts = snapshot.parts() if snapshot else {}
+    parts = _facts(night)
     found = (name for name, part in parts.items() if night.wants(name) and FAILED not in part.properties)
-    return frozenset(found) if snapshot else None
+    return frozenset(found) if parts else None
+
+
+def _facts(night: Night) -> Mapping[str, Part]:
+    snapshot = night.store.snapshot("table_facts", night.date_text)
+    return snapshot.parts() if snapshot else {}
 
 
 def _write_records(
     staged: tuple[StagedWrite, StagedWrite],
     run_date: date,
     log_time_zone: str,
-    tables: frozenset[str] | None,
-    sizes: Mapping[str, TableSize],
+    of_tables: tuple[frozenset[str] | None, frozenset[str], Mapping[str, TableSize]],
     splits: Iterable[LogSplit],
 ) -> Iterator[pa.RecordBatch]:
     queries, rejected = TableWriter(staged[0]), TableWriter(staged[1])
-    hybrids = hybrid_tables({*sizes, *(tables or ())})
+    tables, hybrids, sizes = of_tables
     halves = HybridRecords(hybrids, sizes.get)
     leaf_records = LeafRecords(halves.whole_size, {*sizes, *hybrids})
     summary, sampling, strangers = LogSummary(), SamplingSummary(), set[str]()
