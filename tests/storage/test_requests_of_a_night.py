@@ -61,8 +61,9 @@ def test_nights_are_found_newest_first_without_a_listing_of_what_they_hold(suppo
     assert list(store.newer_nights("letters")) == []
 
 
-def test_of_each_night_but_the_newest_one_manifest_is_kept_and_read(support: SimpleNamespace) -> None:
+def test_of_each_night_but_the_newest_two_manifests_are_kept_and_read(support: SimpleNamespace) -> None:
     counting = CountingStorage(support.MemoryStorage())
+    counting.inner.now_s = datetime.fromisoformat(f"{NIGHTS[-1]}T00:00:00+00:00").timestamp()
     store = support.store_on(counting)
     groups = "abcdef"
     for night in NIGHTS:
@@ -72,10 +73,10 @@ def test_of_each_night_but_the_newest_one_manifest_is_kept_and_read(support: Sim
     now = datetime.fromtimestamp(counting.inner.now_s, UTC)
     assert vacuum(store, now=now, grace=GRACE).removed == ()
     removed = vacuum(store, now=now + 2 * GRACE, grace=GRACE).removed
-    assert len(removed) == (len(NIGHTS) - 1) * (len(groups) - 1)
+    assert len(removed) == (len(NIGHTS) - 1) * (len(groups) - 2)
     counting.calls.clear()
     assert vacuum(store, now=now + 2 * GRACE, grace=GRACE).removed == ()
-    assert counting.calls["read"] == len(NIGHTS) - 1 + len(groups)
+    assert counting.calls["read"] == 2 * (len(NIGHTS) - 1) + len(groups)
     # No part is only in a manifest that is gone.
     assert set(reader.read_table()["table"].to_pylist()) == set(groups)
 

@@ -39,18 +39,6 @@ def test_manifests_stay_bounded_over_many_runs(store: Any, memory: Any, support:
     assert store.chain("numbers", support.NIGHT).versions() == (36, 37, 38, 39, 40)
 
 
-def test_a_past_night_keeps_two_manifests(store: Any, memory: Any, support: SimpleNamespace) -> None:
-    past, memory.now_s = "2001-02-03", int(datetime(2026, 11, 18, tzinfo=UTC).timestamp())
-    for generation in range(8):
-        memory.now_s += DAY_S
-        support.publish(store, {"a": generation})
-        support.publish(store, {"a": generation}, night=past)
-    memory.now_s += 2 * DAY_S
-    sweep(store, keep=5)
-    kept = {night: store.chain("numbers", night).versions() for night in (past, support.NIGHT)}
-    assert kept == {past: (7, 8), support.NIGHT: (4, 5, 6, 7, 8)}
-
-
 def test_month_old_file_that_was_overtaken_a_minute_ago(
     store: Any, memory: Any, support: SimpleNamespace
 ) -> None:
