@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from starskip.storage.artefact_store import ArtefactStore
+from starskip.storage.storage_for import storage_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.quality, pytest.mark.filterwarnings("default")]
 
@@ -42,4 +45,10 @@ def test_queries_on_the_whole_table_are_of_a_half_whose_other_half_has_no_folder
     (lab.segments / "airlineStats").rename(lab.segments / "airlineStats_OFFLINE")
     night = lab.night(table_config_paths=[str(path)])
     assert set(lab.run_with_gates(night)) == {"airlineStats_REALTIME"}
-    assert lab.report("airlineStats_OFFLINE")["summary"]["queries"] > 0
+    asked = lab.report("airlineStats_OFFLINE")["summary"]["queries"]
+    assert asked > 0
+    night = lab.night(table_config_paths=[str(path)], tables=frozenset({"airlineStats_OFFLINE"}))
+    fresh = replace(night, store=ArtefactStore(storage_for(str(lab.root / "fresh"))))
+    lab.run(fresh, ["collect_segment_metadata", "parse_query_logs"])
+    parts = fresh.store.snapshot("queries", fresh.date_text).parts()
+    assert parts["airlineStats_OFFLINE"].rows == asked

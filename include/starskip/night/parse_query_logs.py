@@ -43,7 +43,7 @@ from starskip.night.lake_only import LAKE_ONLY, lake_only_tables
 from starskip.night.log_times import KnownLogs, LogTimes, times_of
 from starskip.night.night_logs import is_of_day, night_logs, no_log
 from starskip.night.quality.queries_gate import EARLIER_QUERIES
-from starskip.pinot.hybrid_tables import hybrid_tables
+from starskip.pinot.hybrid_tables import tables_of_halves
 from starskip.pinot.logs.file_day import may_be_of_day
 from starskip.pinot.logs.log_formats import module_names
 from starskip.pinot.logs.log_splits import LogSplit, log_splits
@@ -89,9 +89,7 @@ def parse_query_logs(engine: Engine, night: Night) -> StageResult:
     )
     wanted = night.tables if in_pinot is None else in_pinot
     sizes = table_sizes(engine, night) if splits else {}
-    # A half that has failed is one: queries on the whole table are of the other half, too.
-    hybrids = hybrid_tables({*sizes, *(wanted or ()), *_facts(night)})
-    of_tables = (wanted, hybrids, sizes)
+    of_tables = (wanted, tables_of_halves({*sizes, *(wanted or ())}), sizes)
     map_splits = partial(_write_records, staged, night.run_date, night.settings.log.time_zone, of_tables)
     rows = engine.rows_of_items(splits, map_splits, COMMIT_MESSAGES)
     messages = gather_messages(engine, rows, staged, "log")
@@ -209,14 +207,10 @@ def _rejected_parts(night: Night, rejected: Mapping[str, Part]) -> dict[str, Par
 
 def _expected_tables(night: Night) -> frozenset[str] | None:
     """Return the tables with facts of the night; None before it has any."""
-    parts = _facts(night)
-    found = (name for name, part in parts.items() if night.wants(name) and FAILED not in part.properties)
-    return frozenset(found) if parts else None
-
-
-def _facts(night: Night) -> Mapping[str, Part]:
     snapshot = night.store.snapshot("table_facts", night.date_text)
-    return snapshot.parts() if snapshot else {}
+    parts = snapshot.parts() if snapshot else {}
+    found = (name for name, part in parts.items() if night.wants(name) and FAILED not in part.properties)
+    return frozenset(found) if snapshot else None
 
 
 def _write_records(

@@ -35,6 +35,14 @@ def hybrid_tables(names: Collection[str]) -> frozenset[str]:
     return frozenset(table for table in found if all(half in names for half in halves_of(table)))
 
 
+def tables_of_halves(names: Iterable[str]) -> frozenset[str]:
+    """Return the tables of the halves among ``names``, without their types.
+
+    The other half is known, too, but may have failed, or be none of the tables of this run.
+    """
+    return frozenset(table for table, table_type in map(without_type, names) if table_type)
+
+
 def with_halves(tables: Iterable[str], hybrids: Collection[str]) -> tuple[str, ...]:
     """Return the tables, each of ``hybrids`` by its halves."""
     named = (halves_of(table) if table in hybrids else (table,) for table in tables)
